@@ -1,0 +1,1 @@
+"""One file per verb; the file's first line is the verb's help."""

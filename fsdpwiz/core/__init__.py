@@ -1,0 +1,1 @@
+"""The types every layer shares: findings, fixes, problems, origins, errors, exit codes."""

@@ -1,0 +1,1 @@
+"""The only place that starts a process or calls a scheduler's command."""

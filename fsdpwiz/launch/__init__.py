@@ -1,0 +1,1 @@
+"""Launchers, one file each: start, follow, stop."""

@@ -1,0 +1,1 @@
+"""Training methods, one file each, described without importing their library."""

@@ -1,0 +1,1 @@
+"""Everything decided about a run, every value with its origin."""

@@ -1,0 +1,1 @@
+"""The one file a person edits: schema, loading, overrides, shipped recipes."""

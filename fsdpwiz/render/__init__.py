@@ -1,0 +1,1 @@
+"""A plan as text: Accelerate YAML, launch lines, rank environment, training arguments."""

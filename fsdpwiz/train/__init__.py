@@ -1,0 +1,1 @@
+"""The bundled trainer: the only code that imports torch, accelerate, transformers, trl, peft."""
