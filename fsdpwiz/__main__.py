@@ -1,0 +1,7 @@
+"""`python -m fsdpwiz` is `fsdpwiz`."""
+
+import sys
+
+from fsdpwiz.cli.main import main
+
+sys.exit(main())

@@ -1,0 +1,17 @@
+"""What the shell may complete: recipe names and override keys."""
+
+from __future__ import annotations
+
+
+def recipes(incomplete: str) -> list[str]:
+    """Names of shipped recipes; the shell itself completes paths."""
+    from fsdpwiz.recipe.library import shipped
+
+    return [recipe.name for recipe in shipped() if recipe.name.startswith(incomplete)]
+
+
+def overrides(incomplete: str) -> list[str]:
+    """Dotted recipe keys that begin with `incomplete`, with the `=` behind them."""
+    from fsdpwiz.cli.override_keys import override_keys
+
+    return [f"{key}=" for key in override_keys() if key.startswith(incomplete)]

@@ -1,0 +1,117 @@
+"""The program `fsdpwiz`: reads the command line, calls one verb, answers with an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from fsdpwiz import __version__
+from fsdpwiz.cli.options import add_shared_options
+from fsdpwiz.cli.output import discard, out
+from fsdpwiz.cli.verb_group import VerbGroup
+from fsdpwiz.core import exit_codes
+
+PROGRAM = "fsdpwiz"
+_COMPLETION_VARIABLE = "_FSDPWIZ_COMPLETE"
+# Typer brings its own copy of click in some versions and depends on click in others; both have this base.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line `arguments` (by default the process's) and return the exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    out.reset(json="--json" in _before_double_dash(words))
+    if _COMPLETION_VARIABLE in os.environ:
+        return int(build_command().main(words, prog_name=PROGRAM, standalone_mode=False) or 0)
+    try:
+        code = _run(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard("stdout")
+        code = exit_codes.OK
+    return code
+
+
+def build_command() -> Any:
+    """The command group, with the options that stand before the verb."""
+    app = typer.Typer(
+        name=PROGRAM,
+        cls=VerbGroup,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["--help", "-h"]},
+    )
+    app.callback(invoke_without_command=True)(_root)
+    command = typer.main.get_command(app)
+    add_shared_options(command)
+    return command
+
+
+def _root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.", is_eager=True)] = False,
+) -> None:
+    """Fine-tune large models with PyTorch FSDP and TRL: one recipe in, a model that loads out."""
+    if version:
+        _show_version()
+        raise typer.Exit()
+    if context.invoked_subcommand is None:
+        out.data(context.get_help())
+        raise typer.Exit()
+
+
+def _show_version() -> None:
+    if out.json:
+        out.document({"version": __version__})
+    out.data(f"{PROGRAM} {__version__}")
+
+
+def _run(words: list[str]) -> int:
+    command = build_command()
+    try:
+        with command.make_context(PROGRAM, words) as context:
+            return int(command.invoke(context) or exit_codes.OK)
+    except typer.Exit as ended:
+        return ended.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        out.warn("interrupted")
+        return exit_codes.INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except _UsageError as error:
+        return _usage_failed(error)
+    except Exception as error:
+        return _failed(error)
+
+
+def _usage_failed(error: Any) -> int:
+    from fsdpwiz.cli.failures import usage_finding
+
+    command = error.ctx.command_path if error.ctx is not None else PROGRAM
+    finding = usage_finding(error.format_message().rstrip("."), command)
+    if out.json:
+        out.document({"findings": [finding.to_json()]})
+    out.findings([finding])
+    return exit_codes.NOT_JUDGED
+
+
+def _failed(error: Exception) -> int:
+    from fsdpwiz.cli.failures import failure_exit_code, failure_findings
+
+    findings = failure_findings(error)
+    if out.json:
+        out.document({"findings": [finding.to_json() for finding in findings]})
+    out.findings(findings)
+    if out.debug:
+        import traceback
+
+        out.traceback("".join(traceback.format_exception(error)))
+    return failure_exit_code(error, findings)
+
+
+def _before_double_dash(words: list[str]) -> list[str]:
+    return words[: words.index("--")] if "--" in words else words
