@@ -1,4 +1,4 @@
-"""What the shell may complete: recipe names and override keys."""
+"""What the shell may complete: recipe names, override keys, codes of findings."""
 
 from __future__ import annotations
 
@@ -15,3 +15,10 @@ def overrides(incomplete: str) -> list[str]:
     from fsdpwiz.cli.override_keys import override_keys
 
     return [f"{key}=" for key in override_keys() if key.startswith(incomplete)]
+
+
+def codes(incomplete: str) -> list[str]:
+    """Codes of findings that begin with `incomplete`."""
+    from fsdpwiz.rules.catalogue import modules
+
+    return [code for code in modules() if code.startswith(incomplete.upper())]

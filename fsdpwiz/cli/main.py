@@ -92,7 +92,9 @@ def _usage_failed(error: Any) -> int:
     from fsdpwiz.cli.failures import usage_finding
 
     command = error.ctx.command_path if error.ctx is not None else PROGRAM
-    finding = usage_finding(error.format_message().rstrip("."), command)
+    ours = isinstance(error, typer.BadParameter) and error.param is None and error.param_hint is None
+    message = error.message if ours else error.format_message()
+    finding = usage_finding(message.rstrip("."), command)
     if out.json:
         out.document({"findings": [finding.to_json()]})
     out.findings([finding])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,8 @@ from fsdpwiz.recipe.find import find_recipe
 from fsdpwiz.recipe.load import load_recipe
 from fsdpwiz.recipe.site import find_site
 from fsdpwiz.recipe.types import Recipe
-from fsdpwiz.rules.engine import Report, check
+from fsdpwiz.rules.engine import check
+from fsdpwiz.rules.report import Report
 from fsdpwiz.rules.subject import Subject
 
 
@@ -37,13 +38,13 @@ def prepare(
     cwd: Path | None = None,
     environ: Mapping[str, str] | None = None,
     port: int | None = None,
-    ignore: Iterable[str] = (),
-    select: Iterable[str] = (),
+    ignore: Collection[str] = (),
+    select: Collection[str] = (),
 ) -> Prepared:
     """Read and judge the recipe that `reference` names; raises ProblemError where there is nothing to judge.
 
     `port` is the rendezvous port to look at (None: not looked at). `ignore` and `select` are codes
-    of the command line; the recipe's own `ignore` is added to them.
+    or prefixes of the command line; the recipe's own `ignore` counts as well.
     """
     folder = Path.cwd() if cwd is None else cwd
     environment = os.environ if environ is None else environ
@@ -51,15 +52,7 @@ def prepare(
     recipe = load_recipe(path, overrides, site=find_site(environment, Path.home()))
     facts = gather(recipe, cwd=folder, environ=environment, port=port)
     plan, problems = resolve(recipe, facts)
-    subject = Subject(
-        verb=verb,
-        recipe=recipe,
-        plan=plan,
-        problems=(*recipe.problems, *problems),
-        facts=facts,
-        estimate=None,
-    )
-    ignored = {**dict.fromkeys(ignore, "ignored on the command line"), **recipe.settings.ignore}
-    return Prepared(
-        recipe=recipe, facts=facts, plan=plan, report=check(subject, ignore=ignored, select=tuple(select))
-    )
+    subject = Subject(verb=verb, recipe=recipe, plan=plan, problems=problems, facts=facts)
+    reasons = dict.fromkeys(ignore, "ignored on the command line")
+    report = check(subject, ignore=reasons, select=tuple(select) or None)
+    return Prepared(recipe=recipe, facts=facts, plan=plan, report=report)
