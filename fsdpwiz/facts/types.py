@@ -15,7 +15,7 @@ Knowledge = Literal["measured", "declared", "catalogued"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gpu:
-    """One card. Memory in bytes; `compute_capability` as (major, minor)."""
+    """One card. Memory in bytes; `compute_capability` as (major, minor); `mig`: a slice of a card."""
 
     index: int
     name: str
@@ -23,16 +23,21 @@ class Gpu:
     memory_free_bytes: int | None = None
     compute_capability: tuple[int, int] | None = None
     uuid: str | None = None
+    mig: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gpus:
-    """The cards of one node of the target; an empty tuple means: known to have none."""
+    """The cards of one node of the target; an empty tuple means: known to have none.
+
+    `unreadable` has a sentence for each card that is there but could not be read.
+    """
 
     source: Knowledge
     cards: tuple[Gpu, ...]
     driver: str | None = None
     cuda: str | None = None
+    unreadable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +54,16 @@ class Host:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disk:
-    """The file system that holds `path` (the nearest existing parent of the output folder)."""
+    """The file system that holds `path` (the nearest existing parent of the output folder).
+
+    `problem` says why it is not writable.
+    """
 
     source: Knowledge
     path: Path
     free_bytes: int
     writable: bool
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +120,8 @@ class Data:
     """A local data set: its columns (those every sampled row has), rows counted, first faults.
 
     `format` is the name of the method's data format that the columns show, None if unknown.
-    `where` is "file", "folder" or "hub" (then nothing more is known).
+    `where` is "file", "folder" or "hub" (then nothing more is known). `rows_checked` of the
+    `rows` were looked at for faults; `unchecked` says why none or not all could be.
     """
 
     source: Knowledge
@@ -122,6 +132,8 @@ class Data:
     rows: int | None = None
     faults: tuple[DataFault, ...] = ()
     problem: str | None = None
+    rows_checked: int = 0
+    unchecked: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,10 +148,16 @@ class Port:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """All that is known of the target; a rule names the ones it needs by its parameters."""
+    """All that is known of the target; a rule names the ones it needs by its parameters.
+
+    `gpus` and `host` are the target's: measured where the target is this machine. `declared_gpus`
+    and `declared_host` are what the recipe's `cluster` says, whatever was measured.
+    """
 
     gpus: Gpus | None = None
     host: Host | None = None
+    declared_gpus: Gpus | None = None
+    declared_host: Host | None = None
     disk: Disk | None = None
     software: Software | None = None
     slurm: Slurm | None = None
