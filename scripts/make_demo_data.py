@@ -1,4 +1,4 @@
-"""Write the demo's data: question and answer pairs made from the documentation strings of Python's own library.
+"""Write the demo's data: questions and answers from the documentation strings of Python's own library.
 
     python scripts/make_demo_data.py [FOLDER]
 
@@ -21,20 +21,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-MODULES = (
-    "argparse ast asyncio base64 bisect calendar cmath codecs collections collections.abc configparser "
-    "contextlib copy csv ctypes.util datetime decimal difflib dis email.message email.utils enum fileinput filecmp "
-    "fnmatch fractions functools gc getpass glob graphlib gzip hashlib heapq hmac html http.client "
-    "http.cookies imaplib importlib.metadata importlib.util inspect io ipaddress itertools json keyword linecache "
-    "locale logging logging.config logging.handlers lzma mailbox math mimetypes mmap multiprocessing "
-    "multiprocessing.pool netrc ntpath operator os os.path pathlib pdb pickle pickletools pkgutil platform plistlib "
-    "poplib pprint profile pstats queue quopri random re reprlib sched secrets select selectors shelve "
-    "shlex shutil signal site smtplib socket socketserver sqlite3 ssl stat statistics string struct subprocess "
-    "symtable sys sysconfig tarfile tempfile textwrap threading time timeit token tokenize trace traceback types "
-    "typing unicodedata unittest unittest.mock urllib.error urllib.parse urllib.request urllib.robotparser uuid "
-    "warnings wave weakref wsgiref.util xml.dom.minidom xml.etree.ElementTree xml.sax.saxutils zipfile zipimport zlib "
-    "builtins"
-).split()
+MODULES = """
+    argparse ast asyncio base64 bisect calendar cmath codecs collections collections.abc configparser
+    contextlib copy csv ctypes.util datetime decimal difflib dis email.message email.utils enum fileinput
+    filecmp fnmatch fractions functools gc getpass glob graphlib gzip hashlib heapq hmac html http.client
+    http.cookies imaplib importlib.metadata importlib.util inspect io ipaddress itertools json keyword
+    linecache locale logging logging.config logging.handlers lzma mailbox math mimetypes mmap
+    multiprocessing multiprocessing.pool netrc ntpath operator os os.path pathlib pdb pickle pickletools
+    pkgutil platform plistlib poplib pprint profile pstats queue quopri random re reprlib sched secrets
+    select selectors shelve shlex shutil signal site smtplib socket socketserver sqlite3 ssl stat
+    statistics string struct subprocess symtable sys sysconfig tarfile tempfile textwrap threading time
+    timeit token tokenize trace traceback types typing unicodedata unittest unittest.mock urllib.error
+    urllib.parse urllib.request urllib.robotparser uuid warnings wave weakref wsgiref.util
+    xml.dom.minidom xml.etree.ElementTree xml.sax.saxutils zipfile zipimport zlib builtins
+""".split()  # noqa: SIM905  a list of that length is easier to read so
 HOMES_BEHIND = {"os": "posix", "os.path": "posixpath"}
 QUESTIONS = (
     "What does `{name}` do in Python?",
@@ -112,7 +112,7 @@ def pairs_of(name: str, value: Any) -> Iterator[Pair]:
 
 
 def first_paragraph(value: Any) -> str | None:
-    """The first paragraph of the documentation, on one line, without a signature; None if it is no sentence."""
+    """The documentation's first paragraph on one line, without a signature; None if it is no sentence."""
     documentation = getattr(value, "__doc__", None)
     text = inspect.cleandoc(documentation) if isinstance(documentation, str) else ""
     text = _SIGNATURE.sub("", text, count=1).strip()

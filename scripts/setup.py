@@ -31,7 +31,7 @@ class SetupError(Exception):
     """Something this machine lacks: what, and the remedy."""
 
     def __init__(self, what, remedy):
-        super().__init__("{}\n  help: {}".format(what, remedy))
+        super().__init__(f"{what}\n  help: {remedy}")
 
 
 def main(arguments=None):
@@ -48,11 +48,11 @@ def main(arguments=None):
         install(options.torch_index)
         STAMP.write_text(json.dumps(wanted), encoding="utf-8")
     except SetupError as error:
-        print("setup: {}".format(error), file=sys.stderr)
+        print(f"setup: {error}", file=sys.stderr)
         return 1
     except subprocess.CalledProcessError as error:
         command = " ".join(str(word) for word in error.cmd)
-        print("setup: `{}` failed with exit code {}".format(command, error.returncode), file=sys.stderr)
+        print(f"setup: `{command}` failed with exit code {error.returncode}", file=sys.stderr)
         return 1
     return 0
 
@@ -63,7 +63,7 @@ def require_python(version=None):
     if version >= OLDEST_PYTHON:
         return
     for minor in range(14, OLDEST_PYTHON[1] - 1, -1):
-        newer = shutil.which("python3.{}".format(minor))
+        newer = shutil.which(f"python3.{minor}")
         if newer:
             os.execv(newer, [newer, *sys.argv])
     raise SetupError(
@@ -79,8 +79,10 @@ def require_venv(find=None):
     missing = [name for name in ("venv", "ensurepip") if find(name) is None]
     if missing:
         raise SetupError(
-            "{} has no {}".format(sys.executable, " and no ".join("`{}`".format(name) for name in missing)),
-            "`apt-get install python{}.{}-venv`, or a Python that has it: `make PYTHON=… …`".format(*sys.version_info[:2]),
+            "{} has no {}".format(sys.executable, " and no ".join(f"`{name}`" for name in missing)),
+            "`apt-get install python{}.{}-venv`, or a Python that has it: `make PYTHON=… …`".format(
+                *sys.version_info[:2]
+            ),
         )
 
 
@@ -89,7 +91,7 @@ def require_disk(bytes_needed, what, free=None):
     free = shutil.disk_usage(str(ROOT)).free if free is None else free
     if free < bytes_needed:
         raise SetupError(
-            "{:.1f} GB free in {}, {} take up to {:.0f} GB".format(free / 1e9, ROOT, what, bytes_needed / 1e9),
+            f"{free / 1e9:.1f} GB free in {ROOT}, {what} take up to {bytes_needed / 1e9:.0f} GB",
             "free some space, or clone into a folder on a larger disk",
         )
 
@@ -119,16 +121,16 @@ def is_current(wanted):
 
 
 def install(torch_index):
-    say("making {} (once; a second run reuses it)".format(VENV))
+    say(f"making {VENV} (once; a second run reuses it)")
     run([sys.executable, "-m", "venv", str(VENV)])
     pip("install", "pip", "hatchling", "editables", quiet=True)
     torch = "torch=={}".format(pinned("torch"))
     if torch_index:
-        say("taking {} from {}".format(torch, torch_index))
+        say(f"taking {torch} from {torch_index}")
         pip("install", "--index-url", torch_index, torch)
     else:
         announce_cuda(torch)
-    pip("install", "--no-build-isolation", "--editable", "{}[{}]".format(ROOT, EXTRAS))
+    pip("install", "--no-build-isolation", "--editable", f"{ROOT}[{EXTRAS}]")
 
 
 def announce_cuda(torch):
@@ -137,8 +139,8 @@ def announce_cuda(torch):
     if not is_cuda(urls):
         return
     size = total_bytes(urls)
-    weight = "{:.1f} GB".format(size / 1e9) if size else "several GB"
-    say("pip takes the CUDA build of {}: {} to download".format(torch, weight))
+    weight = f"{size / 1e9:.1f} GB" if size else "several GB"
+    say(f"pip takes the CUDA build of {torch}: {weight} to download")
     say("`make … TORCH_INDEX=URL` takes it from another index, for instance one of CPU builds")
     require_disk(FREE_BYTES_CUDA, "the CUDA build of torch and its libraries")
 
@@ -190,7 +192,7 @@ def run(command):
 
 
 def say(text):
-    print("setup: {}".format(text), flush=True)
+    print(f"setup: {text}", flush=True)
 
 
 if __name__ == "__main__":
