@@ -47,7 +47,11 @@ class Batch(_Part):
 
 
 class ModelPlan(_Part):
-    """`loading`: how weights reach the ranks; `dtype`: of frozen weights, and of all when mixed_precision is no."""
+    """`loading` is how weights reach the ranks.
+
+    `dtype` is the type of frozen weights, and of all under mixed_precision no; what is trained is
+    held in `trainable_dtype`. Without frozen weights the two are the same.
+    """
 
     name_or_path: str
     revision: str | None
@@ -69,12 +73,16 @@ class DataPlan(_Part):
 
 
 class CheckpointPlan(_Part):
+    """How checkpoints are written; `export_dtype` None is the base model's own."""
+
     mode: Literal["async", "sync"]
     staging_gb: float | None
     export_dtype: str | None
 
 
 class ClusterPlan(_Part):
+    """The machines, memory in GB (1e9 bytes): of `gpus_per_node` and `processes_per_node` one is None."""
+
     device: Literal["cuda", "cpu"]
     nodes: int
     gpus_per_node: int | None

@@ -1,0 +1,112 @@
+"""The machines of a run: what the recipe declares, filled from what was measured."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fsdpwiz.core.units import GB
+from fsdpwiz.facts.types import Facts, Gpu, Knowledge
+from fsdpwiz.plan.choices import OURS, SOURCES, Choices
+from fsdpwiz.plan.types import ClusterPlan
+
+DEFAULT_CPU_PROCESSES = 2
+
+
+def decide_cluster(choices: Choices, facts: Facts) -> ClusterPlan | None:
+    """The cluster, or None with problem A018 where the number of processes per node is not known.
+
+    A declared number of GPUs stands even where fewer are here, for a smaller world than the
+    recipe's must never be trained silently. Of a declared and a measured memory size the smaller counts.
+    """
+    device = _device(choices, facts)
+    nodes = int(choices.choose("cluster.nodes", 1))
+    ranks = _gpus_per_node(choices, facts) if device == "cuda" else _processes_per_node(choices)
+    memory = _memory(choices, facts, device)
+    gpu = _gpu_name(choices, facts) if device == "cuda" else None
+    if ranks is None or nodes < 1:
+        choices.report("A018", "cluster.gpus_per_node" if ranks is None else "cluster.nodes", nodes=nodes)
+        return None
+    return ClusterPlan(
+        device=device,
+        nodes=nodes,
+        gpus_per_node=ranks if device == "cuda" else None,
+        processes_per_node=ranks if device == "cpu" else None,
+        gpu=gpu,
+        gpu_memory_gb=memory.get("cluster.gpu_memory_gb"),
+        host_memory_gb=memory.get("cluster.host_memory_gb"),
+    )
+
+
+def known_cards(facts: Facts) -> tuple[Gpu, ...]:
+    """The cards of a node: the target's where it has any, else those that the recipe declares."""
+    return next(
+        (gpus.cards for gpus in (facts.gpus, facts.declared_gpus) if gpus is not None and gpus.cards), ()
+    )
+
+
+def _cards(facts: Facts) -> tuple[Gpu, ...]:
+    return facts.gpus.cards if facts.gpus is not None else ()
+
+
+def _device(choices: Choices, facts: Facts) -> Literal["cuda", "cpu"]:
+    key = "cluster.device"
+    if choices.given("cluster"):
+        return "cpu" if choices.choose(key, "cuda") == "cpu" else "cuda"
+    if _cards(facts) or choices.given("launcher") == "slurm":
+        choices.record(key, "cuda", "measured" if _cards(facts) else "default", OURS)
+        return "cuda"
+    choices.record(key, "cpu", "measured", "no GPU here")
+    return "cpu"
+
+
+def _gpus_per_node(choices: Choices, facts: Facts) -> int | None:
+    key = "cluster.gpus_per_node"
+    if choices.is_given(key):
+        count = int(choices.choose(key, None))
+    elif facts.gpus is not None and facts.gpus.cards:
+        count = len(facts.gpus.cards)
+        choices.record(key, count, SOURCES[facts.gpus.source], "the GPUs of a node")
+    else:
+        return None
+    return count if count >= 1 else None
+
+
+def _processes_per_node(choices: Choices) -> int | None:
+    count = int(choices.choose("cluster.processes_per_node", DEFAULT_CPU_PROCESSES))
+    return count if count >= 1 else None
+
+
+def _gpu_name(choices: Choices, facts: Facts) -> str | None:
+    key = "cluster.gpu"
+    names = {card.name for card in _cards(facts)}
+    if not choices.is_given(key) and facts.gpus is not None and len(names) == 1:
+        name = names.pop()
+        choices.record(key, name, SOURCES[facts.gpus.source], None)
+        return name
+    name = choices.choose(key, None)
+    return None if name is None else str(name)
+
+
+def _memory(choices: Choices, facts: Facts, device: str) -> dict[str, float | None]:
+    """Memory of a card and of a node in GB. A machine without GPU says nothing of a node with GPUs."""
+    known: dict[str, tuple[int | None, Knowledge]] = {}
+    here = device == "cpu" or facts.gpus is None or bool(facts.gpus.cards)
+    if facts.host is not None and here:
+        known["cluster.host_memory_gb"] = (facts.host.memory_bytes, facts.host.source)
+    if device == "cuda" and facts.gpus is not None:
+        smallest = min((card.memory_bytes for card in facts.gpus.cards), default=None)
+        known["cluster.gpu_memory_gb"] = (smallest, facts.gpus.source)
+    keys = ("cluster.gpu_memory_gb", "cluster.host_memory_gb")
+    return {key: _smaller(choices, key, *known.get(key, (None, "measured"))) for key in keys}
+
+
+def _smaller(choices: Choices, key: str, known_bytes: int | None, knowledge: Knowledge) -> float | None:
+    declared = choices.given(key)
+    if known_bytes is None or (declared is not None and declared * GB <= known_bytes):
+        chosen = choices.choose(key, None)
+        return None if chosen is None else float(chosen)
+    found = round(known_bytes / GB, 3)
+    choices.record(
+        key, found, SOURCES[knowledge], None if declared is None else f"smaller than the {declared} declared"
+    )
+    return found
