@@ -1,0 +1,136 @@
+"""Checkpoints: what the Trainer wrote, completed and renamed to step-N; which one to go on from.
+
+A folder named step-N is always complete. It is written as checkpoint-N, and renamed once every
+rank has written its part and config, tokenizer and manifest stand beside the weights.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from fsdpwiz.core.atomic import write_text
+from fsdpwiz.plan.types import Plan
+from fsdpwiz.runs.checkpoints import complete_checkpoints
+from fsdpwiz.runs.layout import RunFolder
+
+MANIFEST = "fsdpwiz.json"
+WRITING_PREFIX = "checkpoint-"
+_STATE = "trainer_state.json"
+
+
+def manifest(plan: Plan, step: int) -> dict[str, Any]:
+    """What a checkpoint's fsdpwiz.json says of the run that wrote it."""
+    return {
+        "schema": 1,
+        "step": step,
+        "world_size": plan.world.world_size,
+        "distributed_type": plan.world.distributed_type,
+        "state_dict_type": state_dict_type(plan),
+        "precision": plan.precision,
+        "method": plan.method,
+        "model": {"name_or_path": plan.model.name_or_path, "revision": plan.model.revision},
+        "peft": plan.peft,
+        "quantization": plan.quantization,
+        "global_batch_size": plan.batch.global_,
+        "versions": dict(plan.versions),
+        "plan_hash": plan.hash,
+    }
+
+
+def state_dict_type(plan: Plan) -> str | None:
+    """The state-dict type of the plan's FSDP; None outside FSDP."""
+    if plan.world.distributed_type not in ("FSDP1", "FSDP2"):
+        return None
+    return str((plan.fsdp or {}).get("state_dict_type", "SHARDED_STATE_DICT"))
+
+
+def read_manifest(checkpoint: Path) -> dict[str, Any] | None:
+    """The manifest of a checkpoint; None where it has none that can be read."""
+    try:
+        document = json.loads((checkpoint / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def seal(folder: RunFolder, step: int, *, plan: Plan, model: Any, tokenizer: Any, best: Path | None) -> None:
+    """Complete checkpoint-N and rename it to step-N; called by rank 0 when all have written.
+
+    `model` is the unwrapped one, `best` the best checkpoint so far as it will be named.
+    """
+    writing = folder.checkpoints / f"{WRITING_PREFIX}{step}"
+    _describe(writing, model, tokenizer)
+    _correct_state(writing, best)
+    write_text(writing / MANIFEST, json.dumps(manifest(plan, step), indent=2) + "\n")
+    target = folder.checkpoint(step)
+    if target.exists():
+        _remove(target)
+    os.rename(writing, target)
+    _sync(folder.checkpoints)
+
+
+def rotate(folder: RunFolder, limit: int | None, best: Path | None) -> None:
+    """Keep the newest `limit` checkpoints; the latest and the best are always kept."""
+    if limit is None or limit <= 0:
+        return
+    checkpoints = complete_checkpoints(folder)
+    kept = {checkpoints[-1].name} | ({best.name} if best is not None else set()) if checkpoints else set()
+    removable = [checkpoint for checkpoint in checkpoints if checkpoint.name not in kept]
+    surplus = len(checkpoints) - limit
+    for checkpoint in removable[: max(surplus, 0)]:
+        _remove(checkpoint)
+
+
+def clear_incomplete(folder: RunFolder) -> None:
+    """Remove what an earlier attempt was writing, or removing, when it ended."""
+    if folder.checkpoints.is_dir():
+        for path in folder.checkpoints.iterdir():
+            if path.name.startswith(WRITING_PREFIX) and path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+
+
+def in_this_folder(folder: RunFolder, recorded: str | None) -> Path | None:
+    """The checkpoint that a recorded path means, wherever the run folder has been moved to."""
+    if recorded is None:
+        return None
+    name = Path(recorded).name.replace(WRITING_PREFIX, "step-")
+    path = folder.checkpoints / name
+    return path if path.is_dir() else None
+
+
+def _describe(checkpoint: Path, model: Any, tokenizer: Any) -> None:
+    """Put beside the weights what a model folder needs to load."""
+    base = model.get_base_model() if hasattr(model, "get_base_model") else model
+    base.config.save_pretrained(checkpoint)
+    if getattr(base, "generation_config", None) is not None:
+        base.generation_config.save_pretrained(checkpoint)
+    if hasattr(model, "peft_config"):
+        for config in model.peft_config.values():
+            config.save_pretrained(checkpoint)
+    tokenizer.save_pretrained(checkpoint)
+
+
+def _correct_state(checkpoint: Path, best: Path | None) -> None:
+    path = checkpoint / _STATE
+    state = json.loads(path.read_text(encoding="utf-8"))
+    state["best_model_checkpoint"] = None if best is None else str(best)
+    write_text(path, json.dumps(state, indent=2, sort_keys=True) + "\n")
+
+
+def _remove(checkpoint: Path) -> None:
+    """Remove a complete checkpoint; its name goes first, lest a half of it looks whole."""
+    leaving = checkpoint.with_name(f"{WRITING_PREFIX}{checkpoint.name}.removed")
+    os.rename(checkpoint, leaving)
+    shutil.rmtree(leaving)
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,115 @@
+"""metrics.jsonl: one line for each optimizer step, written by rank 0."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fsdpwiz.runs.records import append
+
+
+class StepClock:
+    """Times one optimizer step after the other, without the saves and evaluations between them.
+
+    `step_s` runs from the end of the step before (or of what followed it) to the end of this
+    one, `data_s` is the part of it spent waiting for batches, `save_stall_s` what a save after
+    this step kept the loop waiting.
+    """
+
+    def __init__(self) -> None:
+        self._begin_s = time.perf_counter()
+        self._step_s: float | None = None
+        self._data_s = 0.0
+        self._save_stall_s = 0.0
+
+    def restart(self) -> None:
+        """The next step begins now."""
+        self._begin_s = time.perf_counter()
+        self._step_s, self._data_s, self._save_stall_s = None, 0.0, 0.0
+
+    @property
+    def ended(self) -> bool:
+        """Whether a step has ended since the last restart."""
+        return self._step_s is not None
+
+    def end_step(self) -> None:
+        self._step_s = time.perf_counter() - self._begin_s
+
+    def batches(self, source: Iterator[Any]) -> Iterator[Any]:
+        """`source`, with the time each item takes counted as data time."""
+        return _Timed(source, self)
+
+    def add_data(self, seconds: float) -> None:
+        self._data_s += seconds
+
+    def add_save_stall(self, seconds: float) -> None:
+        self._save_stall_s += seconds
+
+    def record(self, tokens: int | None) -> dict[str, Any]:
+        """The time columns of the step that ended."""
+        step_s = self._step_s
+        rate = tokens / step_s if tokens is not None and step_s else None
+        return {
+            "tokens_per_s": _rounded(rate, 1),
+            "step_s": _rounded(step_s, 6),
+            "data_s": _rounded(self._data_s, 6),
+            "save_stall_s": _rounded(self._save_stall_s, 6),
+        }
+
+
+class _Timed:
+    def __init__(self, source: Iterator[Any], clock: StepClock) -> None:
+        self._source = source
+        self._clock = clock
+
+    def __iter__(self) -> _Timed:
+        return self
+
+    def __next__(self) -> Any:
+        begin_s = time.perf_counter()
+        try:
+            return next(self._source)
+        finally:
+            self._clock.add_data(time.perf_counter() - begin_s)
+
+
+class Metrics:
+    """Gathers what becomes known of a step and appends its line.
+
+    Nothing is read from the device for it: loss and grad_norm are those that the trainer has
+    read because it logs the step, else null.
+    """
+
+    def __init__(self, path: Path, *, attempt: int, writes: bool) -> None:
+        self._path = path
+        self._attempt = attempt
+        self._writes = writes
+        self._tokens_before = 0
+        self.clock = StepClock()
+        self.learning_rate: float | None = None
+        self.logged: dict[str, Any] = {}
+
+    def write(self, step: int, tokens_total: int | None) -> None:
+        """Append the line of `step`; `tokens_total` counts all ranks since the attempt began."""
+        tokens = None if tokens_total is None else int(tokens_total) - self._tokens_before
+        self._tokens_before = int(tokens_total or 0)
+        if self._writes:
+            append(
+                self._path,
+                {
+                    "attempt": self._attempt,
+                    "step": step,
+                    "loss": self.logged.get("loss"),
+                    "learning_rate": self.learning_rate,
+                    "grad_norm": self.logged.get("grad_norm"),
+                    "tokens": tokens,
+                    **self.clock.record(tokens),
+                },
+            )
+        self.logged = {}
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)

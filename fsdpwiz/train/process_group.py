@@ -1,0 +1,39 @@
+"""Waiting for other ranks: as long as data is being prepared, and for all of them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from datetime import timedelta
+
+PREPARATION_LIMIT_S = 7 * 24 * 3600
+
+
+def barrier() -> None:
+    """Wait for every rank; nothing where there is no process group."""
+    import torch.distributed as dist
+
+    if dist.is_initialized() and dist.get_world_size() > 1:
+        dist.barrier()
+
+
+@contextlib.contextmanager
+def patience(timeout_s: float) -> Iterator[None]:
+    """Let ranks wait for rank 0 without a time-out inside the block; `timeout_s` holds after it.
+
+    Upstream lets rank 0 tokenise while the others wait in a collective, and that takes hours
+    for a large data set. A rank that dies meanwhile is the launcher's to notice.
+    """
+    _set_timeout(PREPARATION_LIMIT_S)
+    try:
+        yield
+    finally:
+        _set_timeout(timeout_s)
+
+
+def _set_timeout(timeout_s: float) -> None:
+    import torch.distributed as dist
+    from torch.distributed.distributed_c10d import _set_pg_timeout
+
+    if dist.is_initialized():
+        _set_pg_timeout(timedelta(seconds=timeout_s))

@@ -1,0 +1,99 @@
+"""One attempt of a run on this rank: load, train, export, with everything it leaves in the run folder."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from fsdpwiz.plan.types import Plan
+from fsdpwiz.runs.layout import RunFolder
+from fsdpwiz.train.events import Events
+
+
+def run(plan: Plan, folder: RunFolder, *, attempt: int) -> None:
+    """Train as the plan says and export the model; called on every rank.
+
+    Raises FsdpwizError where the plan cannot be carried out here, and whatever upstream raises.
+    """
+    rank = int(os.environ.get("RANK", "0"))
+    folder.attempt(attempt).folder.mkdir(parents=True, exist_ok=True)
+    events = Events(folder.attempt(attempt).events(rank))
+    events.start()
+    try:
+        _run(plan, folder, attempt, rank, events)
+    finally:
+        events.stop()
+
+
+def _run(plan: Plan, folder: RunFolder, attempt: int, rank: int, events: Events) -> None:
+    with events.phase("start"):
+        config, session = _start(plan, folder, attempt, rank, events)
+    trainer = _trainer(plan, config, session)
+    from fsdpwiz.train.resume import checkpoint_to_resume
+
+    checkpoint = checkpoint_to_resume(plan, folder, attempt)
+    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    with events.phase("export"):
+        _export(trainer, session)
+    events.mark("end")
+
+
+def _start(plan: Plan, folder: RunFolder, attempt: int, rank: int, events: Events) -> tuple[Any, Any]:
+    if plan.world.device == "cpu":
+        from fsdpwiz.train import cpu_fsdp
+
+        cpu_fsdp.enable(timeout_s=plan.process_group_timeout_s)
+    from fsdpwiz.train import checkpoints
+    from fsdpwiz.train.configuration import configuration
+    from fsdpwiz.train.metrics import Metrics
+    from fsdpwiz.train.process_group import barrier
+    from fsdpwiz.train.trainer import Session
+
+    config = configuration(plan, folder)
+    if rank == 0:
+        checkpoints.clear_incomplete(folder)
+    barrier()
+    metrics = Metrics(folder.metrics, attempt=attempt, writes=rank == 0)
+    return config, Session(plan=plan, folder=folder, events=events, metrics=metrics)
+
+
+def _trainer(plan: Plan, config: Any, session: Any) -> Any:
+    """The trainer, built; the phase `prepare` stays open until it has wrapped the model."""
+    from fsdpwiz.train import data, model, precision
+    from fsdpwiz.train.process_group import patience
+    from fsdpwiz.train.trainer import Progress, trainer_class
+
+    events = session.events
+    with patience(plan.process_group_timeout_s):
+        with events.phase("data"):
+            datasets = data.load(plan.data)
+        with events.phase("load"):
+            tokenizer = model.load_tokenizer(plan)
+            pretrained = model.load_model(plan)
+        events.begin("prepare")
+        progress = Progress(session)
+        trainer = trainer_class(session)(
+            model=pretrained,
+            args=config,
+            train_dataset=datasets.train,
+            eval_dataset=datasets.evaluation,
+            processing_class=tokenizer,
+            peft_config=model.adapter_config(plan),
+            callbacks=[progress],
+        )
+    progress.trainer = trainer
+    precision.cast_trainable(trainer.model, plan.model.trainable_dtype)
+    precision.set_reduce_dtype(trainer, plan)
+    return trainer
+
+
+def _export(trainer: Any, session: Any) -> None:
+    from fsdpwiz.train.export.model import export_model
+
+    export_model(
+        trainer.model_wrapped,
+        plan=session.plan,
+        folder=session.folder,
+        tokenizer=trainer.processing_class,
+        accelerator=trainer.accelerator,
+    )

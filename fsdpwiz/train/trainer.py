@@ -1,0 +1,139 @@
+"""The method's upstream trainer, with what a run folder needs of it mixed in."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transformers import TrainerCallback
+
+from fsdpwiz.methods.method import methods
+from fsdpwiz.plan.types import Plan
+from fsdpwiz.runs.layout import RunFolder
+from fsdpwiz.train import checkpoints, precision, world
+from fsdpwiz.train.events import Events
+from fsdpwiz.train.metrics import Metrics
+from fsdpwiz.train.process_group import barrier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One attempt of a run on one rank."""
+
+    plan: Plan
+    folder: RunFolder
+    events: Events
+    metrics: Metrics
+
+
+def trainer_class(session: Session) -> type:
+    """The plan's upstream trainer class with `Recorded` before it in its line of ancestors."""
+    upstream = imported(methods()[session.plan.method].trainer_class)
+    return type(upstream.__name__, (Recorded, upstream), {"session": session})
+
+
+def imported(dotted_path: str) -> Any:
+    """The object at "package.Name"."""
+    module, _, name = dotted_path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+class Recorded:
+    """Phases, step times and complete checkpoints; the training itself is upstream's own."""
+
+    session: Session
+
+    def _prepare_dataset(self, *args: Any, **kwargs: Any) -> Any:
+        with self.session.events.phase("data"):
+            return super()._prepare_dataset(*args, **kwargs)  # type: ignore[misc]
+
+    def get_batch_samples(self, epoch_iterator: Iterator[Any], *args: Any, **kwargs: Any) -> Any:
+        timed = self.session.metrics.clock.batches(epoch_iterator)
+        return super().get_batch_samples(timed, *args, **kwargs)  # type: ignore[misc]
+
+    def log(self, logs: dict[str, float], *args: Any, **kwargs: Any) -> None:
+        if "loss" in logs:
+            self.session.metrics.logged = dict(logs)
+        super().log(logs, *args, **kwargs)  # type: ignore[misc]
+
+    def _maybe_log_save_evaluate(self, *args: Any, **kwargs: Any) -> None:
+        super()._maybe_log_save_evaluate(*args, **kwargs)  # type: ignore[misc]
+        metrics = self.session.metrics
+        if metrics.clock.ended:
+            metrics.write(self.state.global_step, getattr(self, "_total_train_tokens", None))  # type: ignore[attr-defined]
+        metrics.clock.restart()
+
+    def _evaluate(self, *args: Any, **kwargs: Any) -> Any:
+        with self.session.events.phase("evaluate"):
+            return super()._evaluate(*args, **kwargs)  # type: ignore[misc]
+
+    def _save_checkpoint(self, *args: Any, **kwargs: Any) -> None:
+        begin_s = time.perf_counter()
+        with self.session.events.phase("save"):
+            super()._save_checkpoint(*args, **kwargs)  # type: ignore[misc]
+            self._seal()
+        self.session.metrics.clock.add_save_stall(time.perf_counter() - begin_s)
+
+    def _load_from_checkpoint(self, *args: Any, **kwargs: Any) -> None:
+        super()._load_from_checkpoint(*args, **kwargs)  # type: ignore[misc]
+        precision.cast_trainable(self.model, self.session.plan.model.trainable_dtype)  # type: ignore[attr-defined]
+
+    def _init_training_state(self, *args: Any, **kwargs: Any) -> Any:
+        progress = super()._init_training_state(*args, **kwargs)  # type: ignore[misc]
+        state = self.state  # type: ignore[attr-defined]
+        best = checkpoints.in_this_folder(self.session.folder, state.best_model_checkpoint)
+        state.best_model_checkpoint = None if best is None else str(best)
+        return progress
+
+    def _seal(self) -> None:
+        """Rename the checkpoint that every rank has written."""
+        barrier()
+        folder, state = self.session.folder, self.state  # type: ignore[attr-defined]
+        best = _renamed(folder, state.best_model_checkpoint)
+        state.best_model_checkpoint = None if best is None else str(best)
+        if state.is_world_process_zero:
+            checkpoints.seal(
+                folder,
+                state.global_step,
+                plan=self.session.plan,
+                model=self.accelerator.unwrap_model(self.model),  # type: ignore[attr-defined]
+                tokenizer=self.processing_class,  # type: ignore[attr-defined]
+                best=best,
+            )
+            checkpoints.rotate(folder, self.args.save_total_limit, best)  # type: ignore[attr-defined]
+        barrier()
+
+
+class Progress(TrainerCallback):
+    """Notes what only a callback is told: the first step is near, a step is done."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.trainer: Any = None
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        world.check(self.trainer, self._session.plan)
+        self._session.events.end("prepare")
+        self._session.events.begin("train")
+        self._session.metrics.clock.restart()
+
+    def on_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self._session.metrics.learning_rate = float(kwargs["optimizer"].param_groups[0]["lr"])
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self._session.metrics.clock.end_step()
+        self._session.events.step(state.global_step)
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self._session.events.end("train")
+
+
+def _renamed(folder: RunFolder, recorded: str | None) -> Path | None:
+    """The name a checkpoint will have that the Trainer knows as checkpoint-N."""
+    if recorded is None:
+        return None
+    return folder.checkpoints / Path(recorded).name.replace(checkpoints.WRITING_PREFIX, "step-")
