@@ -24,7 +24,8 @@ def decide_cluster(choices: Choices, facts: Facts) -> ClusterPlan | None:
     memory = _memory(choices, facts, device)
     gpu = _gpu_name(choices, facts) if device == "cuda" else None
     if ranks is None or nodes < 1:
-        choices.report("A018", "cluster.gpus_per_node" if ranks is None else "cluster.nodes", nodes=nodes)
+        key = "cluster.gpus_per_node" if device == "cuda" else "cluster.processes_per_node"
+        choices.report("A018", key if ranks is None else "cluster.nodes", nodes=nodes)
         return None
     return ClusterPlan(
         device=device,

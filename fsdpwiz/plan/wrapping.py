@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fsdpwiz.facts.types import Facts
-from fsdpwiz.plan.choices import OURS, SOURCES, Choices
+from fsdpwiz.plan.choices import SOURCES, Choices
 
 KEY = "fsdp.transformer_layer_cls_to_wrap"
 
@@ -11,8 +11,7 @@ KEY = "fsdp.transformer_layer_cls_to_wrap"
 def decide_units(choices: Choices, facts: Facts, auto_wrap_policy: str) -> tuple[str, ...]:
     """Wrapped class names; none under another policy than TRANSFORMER_BASED_WRAP.
 
-    Where no class is known it is left to the model's own `_no_split_modules`, with problem D003 if
-    the model itself was read.
+    Where no class is known it is left to the model's own `_no_split_modules`.
     """
     if auto_wrap_policy != "TRANSFORMER_BASED_WRAP":
         choices.derive("units", (), f"fsdp.auto_wrap_policy {auto_wrap_policy}")
@@ -29,8 +28,6 @@ def decide_units(choices: Choices, facts: Facts, auto_wrap_policy: str) -> tuple
         return tuple(known)
     choices.record(KEY, None, "default", f"{choices.library('accelerate')}: the model's _no_split_modules")
     choices.carry("units", (), KEY)
-    if facts.model is not None:
-        choices.report("D003", KEY, architecture=facts.model.architecture, by=OURS)
     return ()
 
 
