@@ -1,0 +1,1 @@
+"""What is known of the base model without loading it."""

@@ -1,0 +1,32 @@
+"""Whether a model folder has a tokenizer and a chat template."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fsdpwiz.facts.regular_file import UnreadableFileError, read_json_object
+
+_FILES = (
+    "tokenizer.json",
+    "tokenizer.model",
+    "tokenizer_config.json",
+    "vocab.json",
+    "spiece.model",
+    "tekken.json",
+)
+_TEMPLATES = ("chat_template.jinja", "chat_template.json", "additional_chat_templates")
+
+
+def has_tokenizer(folder: Path) -> bool:
+    """Whether any file that a tokenizer is loaded from is there."""
+    return any((folder / name).is_file() for name in _FILES)
+
+
+def has_chat_template(folder: Path) -> bool:
+    """Whether the tokenizer would have a chat template: a file of its own, or a key of its configuration."""
+    if any((folder / name).exists() for name in _TEMPLATES):
+        return True
+    try:
+        return bool(read_json_object(folder / "tokenizer_config.json").get("chat_template"))
+    except UnreadableFileError:
+        return False
