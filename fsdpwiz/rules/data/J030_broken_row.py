@@ -1,0 +1,51 @@
+"""A row that cannot be read
+
+## What
+
+A line of the data file is not a JSON object, lacks the columns of the others, or has a value of another kind.
+
+## Why
+
+The trainer would fail while it prepares the data, in every rank, without naming the line.
+
+## Example
+
+    {"prompt": "2 + 2 =", "completion": "4"}
+    {"prompt": "3 + 3 =", "completion":
+
+## How to fix
+
+Mend or delete the line that the finding names.
+
+## When to ignore
+
+Never for our trainer. A `script` of one's own may read the file in its own way.
+
+## References
+
+JSON Lines: one JSON value per line, UTF-8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fsdpwiz.facts.types import Data
+from fsdpwiz.recipe.types import Recipe
+from fsdpwiz.rules.rule import Found
+
+NAME = "broken-row"
+SEVERITY = "error"
+
+
+def check(recipe: Recipe, data: Data | None, eval_data: Data | None) -> Iterator[Found]:
+    if recipe.value("script"):
+        return
+    for key, rows in (("data.name_or_path", data), ("data.eval_name_or_path", eval_data)):
+        for fault in rows.faults if rows else ():
+            yield Found(
+                message=f"{fault.message} in `{fault.file}`, line {fault.line}",
+                key=key,
+                file=str(fault.file),
+                line=fault.line,
+            )

@@ -1,0 +1,69 @@
+"""Data of an unknown shape
+
+## What
+
+The columns of the data are none of the training method's formats.
+
+## Why
+
+The trainer would not know what to train on. It looks for `messages`, for `prompt` and `completion`, or for `text`.
+
+## Example
+
+    {"question": "2 + 2 =", "answer": "4"}
+
+## How to fix
+
+Rename the columns: `prompt` and `completion` for pairs, `messages` with `role` and `content` for chats, `text` for text
+(or name the text's column in `sft.dataset_text_field`).
+
+## When to ignore
+
+Never for our trainer. A `script` of one's own may map its columns itself.
+
+## References
+
+TRL, dataset formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fsdpwiz.facts.types import Data
+from fsdpwiz.methods.method import methods
+from fsdpwiz.recipe.types import Recipe
+from fsdpwiz.rules.rule import Found
+from fsdpwiz.rules.wording import listed
+
+NAME = "unknown-shape"
+SEVERITY = "error"
+
+
+def check(recipe: Recipe, data: Data | None, eval_data: Data | None) -> Iterator[Found]:
+    if recipe.value("script"):
+        return
+    for key, rows in (("data.name_or_path", data), ("data.eval_name_or_path", eval_data)):
+        if (
+            rows is not None
+            and rows.where != "hub"
+            and not rows.problem
+            and rows.rows != 0
+            and rows.format is None
+        ):
+            yield from _unknown(key, rows, recipe)
+
+
+def _unknown(key: str, rows: Data, recipe: Recipe) -> Iterator[Found]:
+    section = next((name for name in methods() if recipe.has(name)), "sft")
+    if not rows.columns and rows.faults:
+        return
+    if recipe.value(f"{section}.dataset_text_field") in rows.columns:
+        return
+    formats = "; ".join(listed(known.columns, joint="and") for known in methods()[section].data_formats)
+    has = (
+        f"the columns {listed(sorted(rows.columns), joint='and')}"
+        if rows.columns
+        else "no column that every row has"
+    )
+    yield Found(message=f"The data has {has}; `{section}` trains on {formats}", key=key)

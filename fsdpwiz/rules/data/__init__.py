@@ -1,0 +1,1 @@
+"""Rules on the data set and what TRL asks of it."""

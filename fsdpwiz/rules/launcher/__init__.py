@@ -1,0 +1,1 @@
+"""Rules on the launch and the target machine."""

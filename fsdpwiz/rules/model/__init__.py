@@ -1,0 +1,1 @@
+"""Rules on the base model and how FSDP wraps it."""

@@ -1,0 +1,1 @@
+"""Rules on what a launch needs of this machine."""

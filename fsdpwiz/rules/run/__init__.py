@@ -1,0 +1,1 @@
+"""What goes wrong while a run is launched, followed or resumed."""

@@ -1,0 +1,1 @@
+"""Rules on keys and values of the recipe."""

@@ -1,0 +1,1 @@
+"""Rules on names and values that upstream reads otherwise."""

@@ -1,0 +1,1 @@
+"""Rules on what a version of a library no longer, or not yet, has."""
