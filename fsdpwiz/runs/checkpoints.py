@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
+from typing import Any
 
-from fsdpwiz.runs.layout import CHECKPOINT_PREFIX, RunFolder
+from fsdpwiz.runs.layout import CHECKPOINT_MANIFEST, CHECKPOINT_PREFIX, RunFolder
 
+_MANIFEST_LIMIT_BYTES = 1_000_000
 _NAME = re.compile(rf"{CHECKPOINT_PREFIX}([0-9]{{1,12}})")
 
 
@@ -21,6 +24,17 @@ def latest_checkpoint(run: RunFolder) -> Path | None:
     """The complete checkpoint of the highest step, None where there is none."""
     checkpoints = complete_checkpoints(run)
     return checkpoints[-1] if checkpoints else None
+
+
+def manifest_of(checkpoint: Path) -> dict[str, Any] | None:
+    """What a checkpoint says of the run that wrote it, None where it does not (readably) say."""
+    try:
+        descriptor = os.open(checkpoint / CHECKPOINT_MANIFEST, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as stream:
+            document = json.loads(stream.read(_MANIFEST_LIMIT_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
 
 
 def step_of(folder: Path) -> int | None:

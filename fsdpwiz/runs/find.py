@@ -17,7 +17,7 @@ LAST = "last"
 
 
 def find_run(reference: str, output_dir: Path) -> RunFolder:
-    """The run that `reference` names; raises ProblemError S022 where there is none.
+    """The run that `reference` names; raises ProblemError S032 where there is none.
 
     Tried in this order: a path (also NAME/ID below `output_dir`), `last`, a NAME.
     """
@@ -36,7 +36,7 @@ def find_run(reference: str, output_dir: Path) -> RunFolder:
         "known": names[:20],
         "nearest": nearest[:1],
     }
-    raise ProblemError(Problem(code="S022", detail=detail))
+    raise ProblemError(Problem(code="S032", detail=detail))
 
 
 def is_run(path: Path) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CHECKPOINT_PREFIX = "step-"
+CHECKPOINT_MANIFEST = "fsdpwiz.json"
 
 
 @dataclass(frozen=True, slots=True)

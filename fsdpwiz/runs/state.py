@@ -87,7 +87,7 @@ def last_attempt(run: RunFolder) -> int:
     return max((int(name) for name in names if name.isascii() and name.isdecimal()), default=0)
 
 
-def launchers(attempt: Attempt) -> dict[str, list[dict[str, Any]]]:
+def launcher_records(attempt: Attempt) -> dict[str, list[dict[str, Any]]]:
     """The records of every launcher of an attempt, by what stands for K in launch-K.jsonl."""
     found = {}
     for path in sorted(attempt.folder.glob("launch-*.jsonl")):
@@ -106,7 +106,7 @@ def read_state(
     if number == 0:
         return State()
     attempt = run.attempt(number)
-    by_launcher = launchers(attempt)
+    by_launcher = launcher_records(attempt)
     latest = _latest_events(attempt)
     every = [record for found in by_launcher.values() for record in found]
     first_node = by_launcher.get("0", [])
@@ -137,21 +137,22 @@ def _state(
     quiet_s: float | None,
     alive: Callable[[Mapping[str, Any]], bool | None],
 ) -> StateName:
-    each = [_launcher_state(found, quiet_s, alive) for found in by_launcher.values()]
+    each = [launcher_state(found, quiet_s, alive) for found in by_launcher.values()]
     for state in _PRECEDENCE:
         if state in each:
             return state
     if "finished" in each:
         every = [record for found in by_launcher.values() for record in found]
-        return "finished" if _last(every, "exported") else "failed"
+        return "finished" if _last(every, "exported") or not _expects_model(every) else "failed"
     return "queued" if "queued" in each else "created"
 
 
-def _launcher_state(
+def launcher_state(
     found: list[dict[str, Any]],
-    quiet_s: float | None,
-    alive: Callable[[Mapping[str, Any]], bool | None],
+    quiet_s: float | None = None,
+    alive: Callable[[Mapping[str, Any]], bool | None] = is_alive,
 ) -> StateName:
+    """The state of one launcher by its records; `quiet_s`: how long no rank has reported."""
     events = [record.get("event") for record in found]
     if "cancelled" in events:
         return "cancelled"
@@ -171,6 +172,11 @@ def _launcher_state(
 
 def _last(found: list[dict[str, Any]], event: str) -> dict[str, Any] | None:
     return next((record for record in reversed(found) if record.get("event") == event), None)
+
+
+def _expects_model(every: list[dict[str, Any]]) -> bool:
+    """A script of the user's own need not leave a model; its launcher says so."""
+    return _value(every, "end", "expects_model") is not False
 
 
 def _value(found: list[dict[str, Any]], event: str, key: str) -> Any:

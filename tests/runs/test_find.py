@@ -61,7 +61,7 @@ def test_absent(reference, runs):
     with pytest.raises(ProblemError) as caught:
         find_run(reference, runs)
     problem = caught.value.problem
-    assert problem.code == "S022"
+    assert problem.code == "S032"
     assert problem.detail["reference"] == reference and problem.detail["known"] == ["a", "b", "c"]
 
 

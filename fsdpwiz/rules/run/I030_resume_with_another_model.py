@@ -6,8 +6,8 @@ The model, the method, `peft` or `quantization` differ from those of the checkpo
 
 ## Why
 
-A checkpoint is bound to what was trained and to how it was laid out; upstream would fail in the ranks, or go on with wrong
-values.
+A checkpoint is bound to what was trained and to how it was laid out; upstream would fail in the ranks, or
+go on with wrong values.
 
 ## Example
 
@@ -15,8 +15,8 @@ values.
 
 ## How to fix
 
-Set the key back to what the checkpoint was saved with, or start a new run. `fsdpwiz export RUN` makes a model of the
-checkpoint, which a new run can begin from.
+Set the key back to what the checkpoint was saved with, or start a new run. `fsdpwiz export RUN` makes a
+model of the checkpoint, which a new run can begin from.
 
 ## When to ignore
 
@@ -31,17 +31,12 @@ from __future__ import annotations
 
 from fsdpwiz.core.problem import Problem
 from fsdpwiz.rules.rule import Found
-from fsdpwiz.rules.wording import literal
+from fsdpwiz.rules.run.differs import differs
 
 NAME = "resume-with-another-model"
 SEVERITY = "error"
+STAGE = "training"
 
 
 def word(problem: Problem) -> Found:
-    detail = problem.detail
-    saved, planned = literal(detail.get("saved")), literal(detail.get("planned"))
-    return Found(
-        message=f"`{literal(detail.get('checkpoint'))}` was saved with `{literal(problem.key)}` `{saved}`, the plan has `{planned}`, and a "
-        "checkpoint cannot follow that",
-        key=problem.key,
-    )
+    return differs(problem, f"`{problem.key}`")

@@ -2,12 +2,14 @@
 
 ## What
 
-A rank of the run ended with an exception. The finding names the rank that failed first, and its own traceback is shown.
+A rank of the run ended with an exception. The finding names the rank that failed first, and its own
+traceback is shown.
 
 ## Why
 
-When one rank goes, the others fail in turn because their peer is gone, and the launcher's summary may name one of those.
-Errors of that kind (connection closed, reset or timed out) are passed over where another rank has a better one.
+When one rank goes, the others fail in turn because their peer is gone, and the launcher's summary may name
+one of those. Errors of that kind (connection closed, reset or timed out) are passed over where another rank
+has a better one.
 
 ## Example
 
@@ -15,8 +17,8 @@ Errors of that kind (connection closed, reset or timed out) are passed over wher
 
 ## How to fix
 
-Read the traceback; the rank's whole output is in `attempts/N/rank-R.log`. `fsdpwiz run --resume RUN` goes on from the
-latest complete checkpoint.
+Read the traceback; the rank's whole output is in `attempts/N/rank-R.log`. `fsdpwiz run --resume RUN` goes
+on from the latest complete checkpoint.
 
 ## When to ignore
 

@@ -6,8 +6,8 @@ A process of the run was ended from outside: it left no exception, its exit code
 
 ## Why
 
-SIGKILL is how the kernel's out-of-memory killer and a cgroup's memory limit end a process; SIGSEGV and SIGABRT are crashes
-inside a library; SIGBUS is often a full `/dev/shm`.
+SIGKILL is how the kernel's out-of-memory killer and a cgroup's memory limit end a process; SIGSEGV and
+SIGABRT are crashes inside a library; SIGBUS is often a full `/dev/shm`.
 
 ## Example
 
@@ -15,9 +15,9 @@ inside a library; SIGBUS is often a full `/dev/shm`.
 
 ## How to fix
 
-After SIGKILL look at the kernel's log (`dmesg`) and the memory in `attempts/N/events-R.jsonl`: fewer processes per node, a
-smaller batch or `model.loading` that holds less on the host. After a crash the stacks are in `attempts/N/stack-R.txt` and the
-rank's log.
+After SIGKILL look at the kernel's log (`dmesg`) and the memory in `attempts/N/events-R.jsonl`: fewer
+processes per node, a smaller batch or `model.loading` that holds less on the host. After a crash the stacks
+are in `attempts/N/stack-R.txt` and the rank's log.
 
 ## When to ignore
 

@@ -14,8 +14,8 @@ The ranks never started, or the nodes did not find each other.
 
 ## How to fix
 
-Read the end of `attempts/N/launcher-K.log`. On several nodes check that all were started with the same `--main-address`
-and that this address can be reached from each.
+Read the end of `attempts/N/launcher-K.log`. On several nodes check that all were started with the same
+`--main-address` and that this address can be reached from each.
 
 ## When to ignore
 

@@ -6,7 +6,8 @@ A node waited in vain for node 0 to make the run folder, or stopped because anot
 
 ## Why
 
-All nodes of a run write to one folder, so it must lie on a file system that all of them see, under the same path.
+All nodes of a run write to one folder, so it must lie on a file system that all of them see, under the same
+path.
 
 ## Example
 
@@ -14,7 +15,8 @@ All nodes of a run write to one folder, so it must lie on a file system that all
 
 ## How to fix
 
-Start node 0 first, with the same recipe and `--run-id` as its output says, and set `output_dir` to a shared folder.
+Start node 0 first, with the same recipe and `--run-id` as its output says, and set `output_dir` to a shared
+folder.
 
 ## When to ignore
 
@@ -43,6 +45,5 @@ def word(problem: Problem) -> Found:
     if "waited_s" in detail:
         waited = f"Node {node} waited {detail['waited_s']:.0f} s for node 0 to start the run in `{path}`"
         return Found(message=f"{waited}: is that a folder that both see?")
-    return Found(
-        message=f"Node {node} was stopped because node {detail.get('other')} had {detail.get('how', 'failed')}"
-    )
+    how = f"node {detail.get('other')} had {detail.get('how', 'failed')}"
+    return Found(message=f"Node {node} was stopped because {how}")

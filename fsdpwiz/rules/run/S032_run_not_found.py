@@ -2,7 +2,8 @@
 
 ## What
 
-The argument is neither a run's folder, nor the name of a run under `output_dir`, nor `last` where there is one.
+The argument is neither a run's folder, nor the name of a run under `output_dir`, nor `last` where there is
+one.
 
 ## Why
 
