@@ -12,9 +12,9 @@ def recipes(incomplete: str) -> list[str]:
 
 def overrides(incomplete: str) -> list[str]:
     """Dotted recipe keys that begin with `incomplete`, with the `=` behind them."""
-    from fsdpwiz.cli.override_keys import override_keys
+    from fsdpwiz.recipe.schema.keys import dotted_keys
 
-    return [f"{key}=" for key in override_keys() if key.startswith(incomplete)]
+    return [f"{key}=" for key in dotted_keys() if key.startswith(incomplete)]
 
 
 def codes(incomplete: str) -> list[str]:

@@ -11,7 +11,7 @@ from fsdpwiz.cli.completion import codes, recipes
 from fsdpwiz.cli.failures import failure_findings
 from fsdpwiz.cli.options import StrictOption
 from fsdpwiz.cli.output import out
-from fsdpwiz.cli.pipeline import prepare
+from fsdpwiz.cli.pipeline import RuleChoice, prepare
 from fsdpwiz.core import exit_codes
 from fsdpwiz.core.errors import ProblemError
 from fsdpwiz.core.findings import SEVERITIES, Finding
@@ -45,22 +45,20 @@ def command(
     references = [word for word in files if not _OVERRIDE.match(word)]
     if not references:
         raise typer.BadParameter("no recipe to check")
+    choice = RuleChoice(select=split_codes(select), ignore=split_codes(ignore))
     judged: list[Report] = []
     unjudged: list[Finding] = []
     for reference in references:
         try:
-            prepared = prepare(
-                reference, overrides, verb="validate", select=split_codes(select), ignore=split_codes(ignore)
-            )
-            judged.append(prepared.report)
+            judged.append(prepare(reference, overrides, verb="validate", choice=choice).report)
         except ProblemError as error:
             unjudged += failure_findings(error)
     return _answer(judged, unjudged, strict=strict)
 
 
-def split_codes(values: list[str] | None) -> list[str]:
+def split_codes(values: list[str] | None) -> tuple[str, ...]:
     """Codes given once or more, each perhaps several with commas between."""
-    return [code.strip().upper() for value in values or [] for code in value.split(",") if code.strip()]
+    return tuple(code.strip().upper() for value in values or () for code in value.split(",") if code.strip())
 
 
 def _answer(judged: list[Report], unjudged: list[Finding], *, strict: bool) -> int:
