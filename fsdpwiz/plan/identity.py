@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
+from pathlib import Path
 from typing import Any
 
 from fsdpwiz.facts.types import Data, Facts
-from fsdpwiz.plan.choices import OURS, Choices
+from fsdpwiz.plan.choices import Choices
 from fsdpwiz.plan.loading import Loading
 from fsdpwiz.plan.precision import PrecisionChoice
 from fsdpwiz.plan.types import DataPlan, ModelPlan
@@ -16,14 +18,12 @@ THREADS = "OMP_NUM_THREADS"
 
 
 def decide_model(
-    choices: Choices, facts: Facts, section: str, loading: Loading, precision: PrecisionChoice
+    choices: Choices, facts: Facts, loading: Loading, precision: PrecisionChoice
 ) -> ModelPlan | None:
     """The base model, None where the recipe names none."""
     if not choices.is_given("model.name_or_path"):
         return None
-    upstream = choices.upstream_default(section, "trust_remote_code") or (False, OURS)
-    trust = choices.choose(f"{section}.trust_remote_code", upstream[0], by=upstream[1])
-    choices.carry("model.trust_remote_code", trust, f"{section}.trust_remote_code")
+    trust = choices.choose("model.trust_remote_code", False, by=choices.library("transformers"))
     return ModelPlan(
         name_or_path=_found_model(choices, facts),
         revision=choices.choose("model.revision", None, by=choices.library("transformers")),
@@ -70,8 +70,7 @@ def _found_data(choices: Choices, key: str, data: Data | None) -> str:
 
 def decide_launch(choices: Choices, facts: Facts, ranks_per_node: int) -> dict[str, Any]:
     """The top-level keys that say how the run is started and where it writes."""
-    path = choices.recipe.path
-    name = choices.choose("name", path.stem if path is not None else "run", by="the recipe's file name")
+    name = choices.choose("name", _name_of_file(choices.recipe.path), by="the recipe's file name")
     slurm = choices.given("slurm")
     if slurm is not None:
         choices.choose("slurm", None)
@@ -85,6 +84,12 @@ def decide_launch(choices: Choices, facts: Facts, ranks_per_node: int) -> dict[s
         "script_args": tuple(str(word) for word in choices.choose("script_args", ()) or ()),
         "env": _environment(choices, facts, ranks_per_node),
     }
+
+
+def _name_of_file(path: Path | None) -> str:
+    """The file's name without suffix, fit to name a folder."""
+    stem = path.stem if path is not None else ""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._") or "run"
 
 
 def _environment(choices: Choices, facts: Facts, ranks_per_node: int) -> dict[str, str]:

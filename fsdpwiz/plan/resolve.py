@@ -53,7 +53,7 @@ def _decide(choices: Choices, facts: Facts) -> dict[str, Any] | None:
     training = decide_training(choices, method, kind, precision.mixed_precision)
     peft = decide_peft(choices)
     checkpoint = decide_checkpoint(choices)
-    model = decide_model(choices, facts, method.section, loading, precision)
+    model = decide_model(choices, facts, loading, precision)
     data = decide_data(choices, facts)
     launch = decide_launch(choices, facts, ranks)
     world, parallelism = decide_world(choices, cluster, kind, fsdp) if cluster else (None, None)

@@ -88,16 +88,14 @@ def _evaluation(choices: Choices, section: str, training: dict[str, Any]) -> Non
     """Evaluation data that nothing would ever read is evaluated at the end of every epoch."""
     evaluates = choices.is_given("data.eval_split") or choices.is_given("data.eval_name_or_path")
     if evaluates and "eval_strategy" not in training:
-        training["eval_strategy"] = choices.derive(
-            f"{section}.eval_strategy", "epoch", "data: evaluation data is given"
-        )
+        training["eval_strategy"] = choices.derive(f"{section}.eval_strategy", "epoch", "the evaluation data")
 
 
 def _gradient_checkpointing(choices: Choices, section: str, kind: DistributedType) -> bool:
     """The Trainer's own checkpointing: off under FSDP, which does it itself."""
     key = f"{section}.gradient_checkpointing"
     if kind in ("FSDP1", "FSDP2"):
-        return bool(choices.derive(key, False, "fsdp.activation_checkpointing does it"))
+        return bool(choices.derive(key, False, "fsdp.activation_checkpointing"))
     if choices.given("fsdp") is not None or not choices.recipe.has("fsdp"):
         wanted = choices.given("fsdp.activation_checkpointing")
         return bool(choices.derive(key, True if wanted is None else wanted, "fsdp.activation_checkpointing"))

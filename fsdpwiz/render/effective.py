@@ -18,7 +18,10 @@ from fsdpwiz.render.plugin import parallelism, plugin
 from fsdpwiz.render.training_arguments import training_arguments
 
 _VALUE_CHARACTERS = 60
-_PLUGIN_VARIABLES = {setting.plugin_field: setting.variable for setting in SETTINGS}
+_PLUGIN_VARIABLES = {
+    "mixed_precision_policy": "ACCELERATE_MIXED_PRECISION",
+    **{setting.plugin_field: setting.variable for setting in SETTINGS},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,10 +104,7 @@ def _environment(plan: Plan) -> Iterator[Setting]:
 def _plugin(plan: Plan) -> Iterator[Setting]:
     for name, value in (plugin(plan) or {}).items():
         key = provenance.key_of_plugin_field(plan, name)
-        via = _PLUGIN_VARIABLES.get(name, "accelerate") if key else "accelerate"
-        if name == "mixed_precision_policy":
-            via = "ACCELERATE_MIXED_PRECISION, reduce_dtype: fsdpwiz"
-        yield _setting(plan, name, value, via, key)
+        yield _setting(plan, name, value, _PLUGIN_VARIABLES.get(name, "accelerate"), key)
 
 
 def _parallelism(plan: Plan) -> Iterator[Setting]:

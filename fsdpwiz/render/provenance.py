@@ -24,8 +24,9 @@ _VARIABLES = {
     **{setting.variable: f"fsdp.{setting.key}" for setting in SETTINGS},
 }
 _ARGUMENTS = {"use_cpu": "world.device", "ddp_timeout": "process_group_timeout_s"}
+_OF_THE_WRAP_POLICY = frozenset({"fsdp.transformer_layer_cls_to_wrap", "fsdp.min_num_params"})
 _PLUGIN_FIELDS = {
-    "mixed_precision_policy": "reduce_dtype",
+    "mixed_precision_policy": "mixed_precision",
     **{setting.plugin_field: f"fsdp.{setting.key}" for setting in SETTINGS},
 }
 
@@ -50,9 +51,14 @@ def key_of_variable(plan: Plan, name: str) -> str | None:
 
 
 def key_of_plugin_field(plan: Plan, name: str) -> str | None:
-    """The plan key behind a field of the plugin; None where this version of FSDP has no such setting."""
+    """The plan key behind a field of the plugin; None for what no key reaches.
+
+    A field without a key of its own is empty because of the wrap policy or the version of FSDP.
+    """
     key = _PLUGIN_FIELDS.get(name)
-    return key if key is not None and origin_of(plan, key) is not None else None
+    if key is None or key in plan.origins:
+        return key
+    return "fsdp.auto_wrap_policy" if key in _OF_THE_WRAP_POLICY else "fsdp.version"
 
 
 def key_of_argument(plan: Plan, name: str) -> str | None:
@@ -75,7 +81,7 @@ def origin_of(plan: Plan, key: str | None) -> dict[str, Any] | None:
 def origin_text(origin: Mapping[str, Any] | None) -> str:
     """An origin in a few words, e.g. "recipe.yaml:12" or "default of trl 1.16.0"."""
     if origin is None:
-        return "fsdpwiz, in every run"
+        return "the same in every run"
     source, by, file, line = (origin.get(name) for name in ("source", "by", "file", "line"))
     if file:
         place = f"{file}:{line}" if line else str(file)
