@@ -11,19 +11,10 @@ from fsdpwiz.runs.layout import RunFolder
 from fsdpwiz.train import cpu_fsdp
 from fsdpwiz.train.trainer import imported
 
-_OURS = ("push_to_hub", "resume_from_checkpoint")
-
 
 def configuration(plan: Plan, folder: RunFolder) -> Any:
-    """The config object; building it makes the process group where none is there yet.
-
-    Pushing waits for the verified export, and what to resume from is the run folder's to say.
-    """
+    """The config object; building it makes the process group where none is there yet."""
     arguments: dict[str, Any] = {**training_arguments(plan), "output_dir": str(folder.checkpoints)}
-    arguments = {
-        key: value for key, value in arguments.items() if key not in _OURS and not key.startswith("hub_")
-    }
-    arguments.setdefault("disable_tqdm", True)
     if plan.world.device == "cpu":
         arguments |= cpu_fsdp.training_arguments()
     return imported(methods()[plan.method].config_class)(**arguments)

@@ -23,24 +23,61 @@ def cast_trainable(model: Any, dtype_name: str) -> None:
             parameter.data = parameter.data.to(dtype)
 
 
-def set_reduce_dtype(trainer: Any, plan: Plan) -> None:
-    """Sum gradients in the plan's `reduce_dtype`.
+def undo_upcast(model: Any, plan: Plan) -> None:
+    """Hold adapters over a quantised base as planned under FSDP1 too, until the first forward.
 
-    Accelerate builds FSDP's policy from `mixed_precision` alone; no key of its YAML reaches the
-    dtype of the reduction. Outside FSDP gradients are summed in the dtype they are held in:
-    raises FsdpwizError where that is another one.
+    Accelerate makes every trainable flat parameter float32 when it has wrapped the model, which
+    it does under FSDP2 only where nothing is quantised.
     """
     import torch
+    from torch.distributed.fsdp import FullyShardedDataParallel
 
-    if plan.reduce_dtype is None or plan.world.world_size == 1:
+    if plan.world.distributed_type != "FSDP1" or plan.precision != "quantised":
         return
-    reduce_dtype = getattr(torch, plan.reduce_dtype)
+    dtype = getattr(torch, plan.model.trainable_dtype)
+    for unit in FullyShardedDataParallel.fsdp_modules(model):
+        if unit._has_params and unit._flat_param.requires_grad:
+            unit._flat_param.data = unit._flat_param.data.to(dtype)
+            unit._handle._orig_param_dtype = dtype
+
+
+def trainable_dtypes(model: Any) -> set[str]:
+    """The dtypes that trainable parameters are held in, e.g. {"float32"}.
+
+    FSDP1 holds them in flat parameters, of which the model's own are views.
+    """
+    from torch.distributed.fsdp import FullyShardedDataParallel
+
+    units = [unit for unit in FullyShardedDataParallel.fsdp_modules(model) if unit._has_params]
+    held = [unit._flat_param for unit in units] if units else model.parameters()
+    return {str(parameter.dtype).removeprefix("torch.") for parameter in held if parameter.requires_grad}
+
+
+def set_policy(trainer: Any, plan: Plan) -> None:
+    """Sum gradients in the plan's `reduce_dtype`, and let FSDP2's outputs keep their precision.
+
+    Accelerate builds FSDP's policy from `mixed_precision` alone: no key of its YAML reaches the
+    dtype of the reduction, and FSDP2's root rounds what the model returns, the log-probabilities
+    of the loss among it, to 8 bits. Outside FSDP gradients are summed in the dtype they are held
+    in: raises FsdpwizError where the plan has another one.
+    """
     if plan.world.distributed_type in ("FSDP1", "FSDP2"):
         plugin = trainer.accelerator.state.fsdp_plugin
-        policy = plugin.mixed_precision_policy or _empty_policy(plugin.fsdp_version)
-        plugin.mixed_precision_policy = dataclasses.replace(policy, reduce_dtype=reduce_dtype)
-    elif plan.model.trainable_dtype != plan.reduce_dtype:
+        plugin.mixed_precision_policy = _policy(plugin, plan)
+    elif plan.world.world_size > 1 and plan.reduce_dtype not in (None, plan.model.trainable_dtype):
         raise FsdpwizError(_cannot_obey(plan))
+
+
+def _policy(plugin: Any, plan: Plan) -> Any:
+    import torch
+
+    policy = plugin.mixed_precision_policy
+    changes: dict[str, Any] = {}
+    if plan.reduce_dtype is not None:
+        changes["reduce_dtype"] = getattr(torch, plan.reduce_dtype)
+    if plugin.fsdp_version == 2 and policy is not None:
+        changes["output_dtype"] = None
+    return dataclasses.replace(policy or _empty_policy(plugin.fsdp_version), **changes) if changes else policy
 
 
 def _empty_policy(fsdp_version: int) -> Any:

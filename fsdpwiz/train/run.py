@@ -83,7 +83,7 @@ def _trainer(plan: Plan, config: Any, session: Any) -> Any:
         )
     progress.trainer = trainer
     precision.cast_trainable(trainer.model, plan.model.trainable_dtype)
-    precision.set_reduce_dtype(trainer, plan)
+    precision.set_policy(trainer, plan)
     return trainer
 
 

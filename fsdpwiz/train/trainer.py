@@ -104,7 +104,7 @@ class Recorded:
                 tokenizer=self.processing_class,  # type: ignore[attr-defined]
                 best=best,
             )
-            checkpoints.rotate(folder, self.args.save_total_limit, best)  # type: ignore[attr-defined]
+            checkpoints.rotate(folder, self.session.plan.training.get("save_total_limit"), best)
         barrier()
 
 
@@ -116,6 +116,7 @@ class Progress(TrainerCallback):
         self.trainer: Any = None
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        precision.undo_upcast(self.trainer.model, self._session.plan)
         world.check(self.trainer, self._session.plan)
         self._session.events.end("prepare")
         self._session.events.begin("train")

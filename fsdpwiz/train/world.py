@@ -12,6 +12,7 @@ from typing import Any
 from fsdpwiz.core.errors import FsdpwizError
 from fsdpwiz.core.findings import Finding, Quantity
 from fsdpwiz.plan.types import Plan
+from fsdpwiz.train.precision import trainable_dtypes
 
 Fault = tuple[str, Any, Any]
 
@@ -65,7 +66,7 @@ def _count_ranks(device: Any) -> int:
 
 
 def _trainable_dtype(trainer: Any, plan: Plan) -> Iterator[Fault]:
-    found = {str(p.dtype).removeprefix("torch.") for p in trainer.model.parameters() if p.requires_grad}
+    found = trainable_dtypes(trainer.model)
     if found != {plan.model.trainable_dtype}:
         yield "dtype of trainable parameters", plan.model.trainable_dtype, ", ".join(sorted(found)) or "none"
 

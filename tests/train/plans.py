@@ -44,7 +44,7 @@ TRAINING: dict[str, Any] = {
 }
 
 
-def make_plan(model: Path, data: Path, *, kind: str = "NO", ranks: int = 1, **changes: Any) -> Plan:
+def make_plan(model_path: Path, data_path: Path, /, *, kind: str = "NO", ranks: int = 1, **changes: Any) -> Plan:
     """A plan of `kind` on `ranks` CPU processes, whose global batch is GLOBAL_BATCH.
 
     `changes`: `training` and `fsdp` are merged into the defaults, `accumulation` and `mesh` are what
@@ -57,6 +57,8 @@ def make_plan(model: Path, data: Path, *, kind: str = "NO", ranks: int = 1, **ch
         **TRAINING,
         "per_device_train_batch_size": micro,
         "gradient_accumulation_steps": accumulation,
+        "bf16": changes.get("mixed_precision") == "bf16",
+        "fp16": False,
         **changes.pop("training", {}),
     }
     mesh = changes.pop("mesh", {"dp_shard": ranks} if fsdp else {"dp_replicate": ranks})
@@ -67,7 +69,7 @@ def make_plan(model: Path, data: Path, *, kind: str = "NO", ranks: int = 1, **ch
         "method": "sft",
         "sft": training,
         "model": {
-            "name_or_path": str(model),
+            "name_or_path": str(model_path),
             "revision": None,
             "loading": "every_rank",
             "dtype": "float32",
@@ -77,11 +79,11 @@ def make_plan(model: Path, data: Path, *, kind: str = "NO", ranks: int = 1, **ch
             **changes.pop("model", {}),
         },
         "data": {
-            "name_or_path": str(data),
+            "name_or_path": str(data_path),
             "split": "train",
             "eval_name_or_path": None,
             "eval_split": None,
-            "format": data.stem,
+            "format": data_path.stem,
             **changes.pop("data", {}),
         },
         "fsdp": fsdp,

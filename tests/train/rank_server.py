@@ -56,10 +56,10 @@ def _enter(plan: Any, port: int) -> None:
     from tests.train.launched import launched_environment
 
     rank, size = os.environ["RANK_SERVER_RANK"], str(plan.world.world_size)
+    os.environ.update(launched_environment(plan, port))
     if plan.world.distributed_type != "NO":
         os.environ.update(RANK=rank, LOCAL_RANK=rank, WORLD_SIZE=size, LOCAL_WORLD_SIZE=size)
         os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
-    os.environ.update(launched_environment(plan))
 
 
 def _forget(clean: dict[str, str]) -> None:
