@@ -8,7 +8,8 @@ A rule module has
 - `SEVERITY`: "error", "warning" or "info" (`Found.severity` may override it per occurrence);
 - optionally `SEVERITY_UNLESS_RUN`: the severity for every verb but `run`, for what only a launch harms;
 - optionally `EXIT = 2` where the fault leaves nothing to judge;
-- optionally `STAGE = "training"` where only the trainer can see the fault: a check then leaves it out;
+- optionally `STAGE`, "training" or "command", where a check cannot see the fault but the run or the command
+  itself meets it: a check then leaves the rule out;
 - `word(problem)`: gives the `Found` of a problem with the rule's code that reading or resolving met;
 - `check(...)`: yields `Found`. Its parameter names are the facts it needs, out of `subject.NAMES`; where
   one of them is None the rule is skipped with the reason. A parameter annotated `X | None` may be None.
@@ -70,5 +71,7 @@ class Rule:
     check: Callable[..., Iterable[Found]] | None
 
     def severity_for(self, verb: str) -> Severity:
-        """The severity of an occurrence that gives none of its own."""
-        return self.severity if verb == "run" or not self.severity_unless_run else self.severity_unless_run
+        """The severity of an occurrence that gives none of its own; without a verb that of a run."""
+        return (
+            self.severity if verb in ("run", "") or not self.severity_unless_run else self.severity_unless_run
+        )

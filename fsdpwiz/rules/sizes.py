@@ -20,7 +20,7 @@ def dtype_bytes(model: Model) -> int:
 
 
 def parameter_count(model: Model) -> int | None:
-    """Parameters of a dense decoder, within 1 %: the matrices, no biases; None where the config does not tell.
+    """Parameters of a dense decoder, within 1 %: matrices, no biases; None where the config does not tell.
 
     A quantised base's files say nothing of its parameters, so the config comes first.
     """

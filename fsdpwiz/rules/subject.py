@@ -11,7 +11,8 @@ from fsdpwiz.plan.types import Plan
 from fsdpwiz.recipe.types import Recipe
 
 _FACT_NAMES = (
-    "gpus", "host", "declared_gpus", "declared_host", "disk", "software", "slurm", "model", "data", "eval_data", "port", "environment",
+    "gpus", "host", "declared_gpus", "declared_host", "disk", "software", "slurm",
+    "model", "data", "eval_data", "port", "environment",
 )  # fmt: skip
 NAMES = frozenset({"verb", "recipe", "settings", "plan", "problems", "estimate", "facts", *_FACT_NAMES})
 

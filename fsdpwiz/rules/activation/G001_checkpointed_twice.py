@@ -2,12 +2,14 @@
 
 ## What
 
-The Trainer's activation checkpointing (`sft.gradient_checkpointing`) is on beside `fsdp.activation_checkpointing`.
+The Trainer's activation checkpointing (`sft.gradient_checkpointing`) is on beside
+`fsdp.activation_checkpointing`.
 
 ## Why
 
-The Trainer raises a ValueError in every rank. TRL turns its own on by default, so that this is the first thing a stock
-FSDP file meets; fsdpwiz turns it off under FSDP, and one key is left: `fsdp.activation_checkpointing`.
+The Trainer raises a ValueError in every rank. TRL turns its own on by default, so that this is the first
+thing a stock FSDP file meets; fsdpwiz turns it off under FSDP, and one key is left:
+`fsdp.activation_checkpointing`.
 
 ## Example
 

@@ -6,8 +6,8 @@
 
 ## Why
 
-FSDP checkpoints the wrapped blocks. Without a policy FSDP2 fails with "'NoneType' object is not callable", and FSDP1 wraps
-every submodule, which recomputes each of them and keeps every activation.
+FSDP checkpoints the wrapped blocks. Without a policy FSDP2 fails with "'NoneType' object is not callable",
+and FSDP1 wraps every submodule, which recomputes each of them and keeps every activation.
 
 ## Example
 

@@ -6,8 +6,8 @@ LoRA under FSDP1 with `fsdp.use_orig_params: false`.
 
 ## Why
 
-FSDP1 then joins all weights of a block into one flat parameter, which is trained whole or not at all. torch refuses blocks
-that mix trained and frozen weights.
+FSDP1 then joins all weights of a block into one flat parameter, which is trained whole or not at all. torch
+refuses blocks that mix trained and frozen weights.
 
 ## Example
 

@@ -6,8 +6,8 @@
 
 ## Why
 
-TRL computes the loss from the head's weight directly, without building the logits, so an adapter there would never be
-trained. TRL refuses it in every rank.
+TRL computes the loss from the head's weight directly, without building the logits, so an adapter there
+would never be trained. TRL refuses it in every rank.
 
 ## Example
 
@@ -15,7 +15,8 @@ trained. TRL refuses it in every rank.
 
 ## How to fix
 
-Remove `lm_head`. `target_modules: all-linear` leaves the head out. `modules_to_save: [lm_head]` trains it whole.
+Remove `lm_head`. `target_modules: all-linear` leaves the head out. `modules_to_save: [lm_head]` trains it
+whole.
 
 ## When to ignore
 

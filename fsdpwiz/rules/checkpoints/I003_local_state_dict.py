@@ -6,8 +6,8 @@
 
 ## Why
 
-FSDP2 has none: every rank fails in the first save. FSDP1 writes one, but only the same number of ranks can read it, no part
-exports a model from it, and a run without a model is a failed run.
+FSDP2 has none: every rank fails in the first save. FSDP1 writes one, but only the same number of ranks can
+read it, no part exports a model from it, and a run without a model is a failed run.
 
 ## Example
 

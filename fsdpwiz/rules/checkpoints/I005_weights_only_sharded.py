@@ -14,8 +14,8 @@ The Trainer refuses it in every rank.
 
 ## How to fix
 
-Remove `save_only_model`; the model at the end is exported anyway, and `save_total_limit: 1` keeps the disk small. Or set
-`state_dict_type: FULL_STATE_DICT`.
+Remove `save_only_model`; the model at the end is exported anyway, and `save_total_limit: 1` keeps the disk
+small. Or set `state_dict_type: FULL_STATE_DICT`.
 
 ## When to ignore
 
@@ -23,7 +23,8 @@ Never: it fails in every rank.
 
 ## References
 
-transformers, `trainer.py`: "save_only_model option is not compatible with FSDP state dict type 'SHARDED_STATE_DICT'".
+transformers, `trainer.py`: "save_only_model option is not compatible with FSDP state dict type
+'SHARDED_STATE_DICT'".
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def check(plan: Plan) -> Iterator[Found]:
     if evaluates != saves:
         fix = Fix(title="evaluate when saving", edits={f"{section}.eval_strategy": saves}, safety="unsafe")
         yield Found(
-            message=f"`{key}` needs equal strategies; `eval_strategy` is `{evaluates}`, `save_strategy` is `{saves}`",
+            message=f"`{key}` needs equal strategies: evaluation has `{evaluates}`, saving `{saves}`",
             key=key,
             fixes=(fix,),
         )

@@ -30,8 +30,8 @@ accelerate, `utils/fsdp_utils.py`: `load_fsdp_model`.
 from __future__ import annotations
 
 from fsdpwiz.core.problem import Problem
-from fsdpwiz.rules.rule import Found
 from fsdpwiz.rules.checkpoints.differs import differs
+from fsdpwiz.rules.rule import Found
 
 NAME = "resume-across-state-dict-types"
 SEVERITY = "error"

@@ -30,8 +30,8 @@ transformers, `trainer.py`: "only supported when using PyTorch FSDP".
 from __future__ import annotations
 
 from fsdpwiz.core.problem import Problem
-from fsdpwiz.rules.rule import Found
 from fsdpwiz.rules.checkpoints.differs import differs
+from fsdpwiz.rules.rule import Found
 
 NAME = "resume-across-fsdp"
 SEVERITY = "error"

@@ -28,8 +28,8 @@ torch.distributed.checkpoint, `get_optimizer_state_dict`.
 from __future__ import annotations
 
 from fsdpwiz.core.problem import Problem
-from fsdpwiz.rules.rule import Found
 from fsdpwiz.rules.checkpoints.differs import differs
+from fsdpwiz.rules.rule import Found
 
 NAME = "resume-across-fsdp-versions"
 SEVERITY = "error"

@@ -2,13 +2,14 @@
 
 ## What
 
-A run under FSDP1 with sharded checkpoints is to be resumed (an error), or saves checkpoints that cannot be (a warning).
+A run under FSDP1 with sharded checkpoints is to be resumed (an error), or saves checkpoints that cannot be
+(a warning).
 
 ## Why
 
-Accelerate asks a fresh optimizer for the template of its state, gets an empty one, and loads nothing, without an error: the
-weights go on, Adam's moments begin at zero, and the losses leave the track. Measured on CPU; the code has no condition on the
-device.
+Accelerate asks a fresh optimizer for the template of its state, gets an empty one, and loads nothing,
+without an error: the weights go on, Adam's moments begin at zero, and the losses leave the track. Measured
+on CPU; the code has no condition on the device.
 
 ## Example
 
@@ -17,7 +18,8 @@ device.
 
 ## How to fix
 
-Use FSDP2, whose resume is exact, also on another number of ranks. Under FSDP1 on GPUs `FULL_STATE_DICT` resumes.
+Use FSDP2, whose resume is exact, also on another number of ranks. Under FSDP1 on GPUs `FULL_STATE_DICT`
+resumes.
 
 ## When to ignore
 
@@ -64,5 +66,5 @@ def check(plan: Plan) -> Iterator[Found]:
             fixes=(fix,),
         )
     elif plan.training.get("save_strategy") != "no":
-        message = "The checkpoints of FSDP1 with `SHARDED_STATE_DICT` cannot be resumed from: the optimizer state is lost"
+        message = "Sharded checkpoints of FSDP1 cannot be resumed from: the optimizer state is lost"
         yield Found(message=message, key=_KEY, severity="warning", fixes=(fix,))

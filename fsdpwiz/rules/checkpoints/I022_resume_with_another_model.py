@@ -28,8 +28,8 @@ peft, `PeftModel.load_adapter`.
 from __future__ import annotations
 
 from fsdpwiz.core.problem import Problem
-from fsdpwiz.rules.rule import Found
 from fsdpwiz.rules.checkpoints.differs import differs
+from fsdpwiz.rules.rule import Found
 
 NAME = "resume-with-another-model"
 SEVERITY = "error"

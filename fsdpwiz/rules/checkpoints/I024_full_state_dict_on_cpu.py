@@ -6,8 +6,8 @@
 
 ## Why
 
-torch does not copy the gathered weights when they are on the CPU already, then frees them: rank 0 dies of a segmentation
-fault in the first save. Accelerate leaves no way around it.
+torch does not copy the gathered weights when they are on the CPU already, then frees them: rank 0 dies of a
+segmentation fault in the first save. Accelerate leaves no way around it.
 
 ## Example
 

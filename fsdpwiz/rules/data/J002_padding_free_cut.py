@@ -14,7 +14,8 @@ TRL does not cut padding-free rows to a length and refuses the pair in every ran
 
 ## How to fix
 
-Use `packing: true`, which is padding-free already, or set `max_length: null` where the rows are short enough.
+Use `packing: true`, which is padding-free already, or set `max_length: null` where the rows are short
+enough.
 
 ## When to ignore
 

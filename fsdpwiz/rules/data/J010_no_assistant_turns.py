@@ -15,7 +15,8 @@ Without `messages` there is no turn to tell the assistant's tokens by. TRL refus
 
 ## How to fix
 
-Remove the key. With prompt/completion data the loss is on the completion alone already (`completion_only_loss`).
+Remove the key. With prompt/completion data the loss is on the completion alone already
+(`completion_only_loss`).
 
 ## When to ignore
 

@@ -6,8 +6,8 @@ The data has fewer rows than micro batch × accumulation × data ranks.
 
 ## Why
 
-An epoch is then less than one optimizer step: rows are repeated to fill the ranks, and the batch that is trained is not
-the one the recipe says.
+An epoch is then less than one optimizer step: rows are repeated to fill the ranks, and the batch that is
+trained is not the one the recipe says.
 
 ## Example
 
@@ -15,7 +15,8 @@ the one the recipe says.
 
 ## How to fix
 
-Lower `global_batch_size`, `sft.per_device_train_batch_size` or `sft.gradient_accumulation_steps`, or take more data.
+Lower `global_batch_size`, `sft.per_device_train_batch_size` or `sft.gradient_accumulation_steps`, or take
+more data.
 
 ## When to ignore
 
@@ -45,7 +46,7 @@ def check(data: Data, plan: Plan) -> Iterator[Found]:
     if data.rows is None or data.problem or not 0 < data.rows < batch.global_:
         return
     yield Found(
-        message=f"The data has {counted(data.rows, 'row')}, fewer than the {batch.global_:,} sequences of one step",
+        message=f"The data has {counted(data.rows, 'row')}; one step takes {batch.global_:,} sequences",
         key="data.name_or_path",
         evidence=(
             Quantity(name="rows", value=data.rows, unit="rows", source=data.source),

@@ -2,12 +2,13 @@
 
 ## What
 
-`global_batch_size` is not a multiple of micro batch × data ranks, so that no whole number of accumulation steps reaches it;
-or one of the batch's sizes is below 1.
+`global_batch_size` is not a multiple of micro batch × data ranks, so that no whole number of accumulation
+steps reaches it; or one of the batch's sizes is below 1.
 
 ## Why
 
-The batch, and with it the learning rate that suits it, would silently be another one on another number of nodes.
+The batch, and with it the learning rate that suits it, would silently be another one on another number of
+nodes.
 
 ## Example
 
@@ -55,10 +56,9 @@ def word(problem: Problem) -> Found:
     fixes = tuple(
         Fix(title=f"set `{_KEY}` to {size}", edits={_KEY: size}, safety="unsafe") for size in nearest
     )
-    return Found(
-        message=f"`{_KEY}: {wanted}` is not a multiple of {step}, a micro batch of {micro} on {counted(ranks, 'rank')}; "
-        f"the nearest are {listed(nearest, joint='and')}" if len(nearest) > 1 else
-        f"`{_KEY}: {wanted}` is less than {step}, a micro batch of {micro} on {counted(ranks, 'rank')}",
-        key=_KEY,
-        fixes=fixes,
-    )  # fmt: skip
+    what = f"{step}, a micro batch of {micro} on {counted(ranks, 'rank')}"
+    if wanted < step:
+        return Found(message=f"`{_KEY}: {wanted}` is less than {what}", key=_KEY, fixes=fixes)
+    near = listed(nearest, joint="and")
+    message = f"`{_KEY}: {wanted}` is not a multiple of {what}; the nearest are {near}"
+    return Found(message=message, key=_KEY, fixes=fixes)

@@ -6,8 +6,8 @@
 
 ## Why
 
-A model with learned positions (GPT-2) fails with an index error at the first long row. One with rotary positions goes on, in
-positions that it never saw.
+A model with learned positions (GPT-2) fails with an index error at the first long row. One with rotary
+positions goes on, in positions that it never saw.
 
 ## Example
 

@@ -2,7 +2,8 @@
 
 ## What
 
-A line of the data file is not a JSON object, lacks the columns of the others, or has a value of another kind.
+A line of the data file is not a JSON object, lacks the columns of the others, or has a value of another
+kind.
 
 ## Why
 

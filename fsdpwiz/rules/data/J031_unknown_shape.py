@@ -6,7 +6,8 @@ The columns of the data are none of the training method's formats.
 
 ## Why
 
-The trainer would not know what to train on. It looks for `messages`, for `prompt` and `completion`, or for `text`.
+The trainer would not know what to train on. It looks for `messages`, for `prompt` and `completion`, or for
+`text`.
 
 ## Example
 
@@ -14,8 +15,8 @@ The trainer would not know what to train on. It looks for `messages`, for `promp
 
 ## How to fix
 
-Rename the columns: `prompt` and `completion` for pairs, `messages` with `role` and `content` for chats, `text` for text
-(or name the text's column in `sft.dataset_text_field`).
+Rename the columns: `prompt` and `completion` for pairs, `messages` with `role` and `content` for chats,
+`text` for text (or name the text's column in `sft.dataset_text_field`).
 
 ## When to ignore
 

@@ -2,8 +2,8 @@
 
 ## What
 
-`data.name_or_path` or `data.eval_name_or_path` is a path that does not exist, cannot be opened, holds no rows, or is no data
-file.
+`data.name_or_path` or `data.eval_name_or_path` is a path that does not exist, cannot be opened, holds no
+rows, or is no data file.
 
 ## Why
 
@@ -15,8 +15,8 @@ The trainer would fail in every rank, or ask the hub for a data set of that name
 
 ## How to fix
 
-Check the path: it is taken relative to the folder the command runs in. Data files end in `.jsonl`, `.json` or `.parquet`; a
-hub id has the form `owner/name`.
+Check the path: it is taken relative to the folder the command runs in. Data files end in `.jsonl`, `.json`
+or `.parquet`; a hub id has the form `owner/name`.
 
 ## When to ignore
 

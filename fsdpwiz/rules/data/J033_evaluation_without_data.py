@@ -2,7 +2,8 @@
 
 ## What
 
-`sft.eval_strategy` asks for evaluations, and the recipe names neither `data.eval_split` nor `data.eval_name_or_path`.
+`sft.eval_strategy` asks for evaluations, and the recipe names neither `data.eval_split` nor
+`data.eval_name_or_path`.
 
 ## Why
 

@@ -6,7 +6,8 @@ The data is conversational (`messages`) and the model's tokenizer has no chat te
 
 ## Why
 
-The trainer renders each chat by the template and fails without one. Base models seldom have one; their instruct variants do.
+The trainer renders each chat by the template and fails without one. Base models seldom have one; their
+instruct variants do.
 
 ## Example
 
@@ -15,7 +16,8 @@ The trainer renders each chat by the template and fails without one. Base models
 
 ## How to fix
 
-Name a template: `sft.chat_template_path: FOLDER_OR_FILE`, e.g. the instruct model's. Or train on prompt/completion pairs.
+Name a template: `sft.chat_template_path: FOLDER_OR_FILE`, e.g. the instruct model's. Or train on
+prompt/completion pairs.
 
 ## When to ignore
 

@@ -2,12 +2,13 @@
 
 ## What
 
-A value of the recipe, the site file or an override that looks like a token, or stands under a key or variable whose name
-says that it is one.
+A value of the recipe, the site file or an override that looks like a token, or stands under a key or
+variable whose name says that it is one.
 
 ## Why
 
-The recipe is copied into the run folder, which is shared, archived and committed. A token in it is published.
+The recipe is copied into the run folder, which is shared, archived and committed. A token in it is
+published.
 
 ## Example
 
@@ -16,8 +17,8 @@ The recipe is copied into the run folder, which is shared, archived and committe
 
 ## How to fix
 
-Remove it, and revoke it if the file was ever shared. Log in with `hf auth login` and `wandb login`, or export the
-variable in the shell: every rank inherits the environment of the launcher.
+Remove it, and revoke it if the file was ever shared. Log in with `hf auth login` and `wandb login`, or
+export the variable in the shell: every rank inherits the environment of the launcher.
 
 ## When to ignore
 

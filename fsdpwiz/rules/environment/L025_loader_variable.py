@@ -2,13 +2,13 @@
 
 ## What
 
-`env` sets a variable by which the dynamic linker, Python or the shell loads code before the program starts: `LD_…`,
-`PYTHON…`, `BASH_ENV`, `ENV`, `GCONV_PATH`.
+`env` sets a variable by which the dynamic linker, Python or the shell loads code before the program starts:
+`LD_…`, `PYTHON…`, `BASH_ENV`, `ENV`, `GCONV_PATH`.
 
 ## Why
 
-Every rank would run that code with your rights. In a recipe that somebody else wrote it is the shortest way to do harm. Only
-`run` passes it on, and says so; the other verbs never execute anything.
+Every rank would run that code with your rights. In a recipe that somebody else wrote it is the shortest way
+to do harm. Only `run` passes it on, and says so; the other verbs never execute anything.
 
 ## Example
 

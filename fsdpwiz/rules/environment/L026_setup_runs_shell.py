@@ -6,8 +6,8 @@
 
 ## Why
 
-They run with your rights. Read them in a recipe that somebody else wrote. Only `run` executes them; the other verbs never
-execute anything.
+They run with your rights. Read them in a recipe that somebody else wrote. Only `run` executes them; the
+other verbs never execute anything.
 
 ## Example
 

@@ -2,12 +2,14 @@
 
 ## What
 
-With `launcher: local` the recipe asks for more GPUs per node than this machine has; or for GPUs where there is none.
+With `launcher: local` the recipe asks for more GPUs per node than this machine has; or for GPUs where there
+is none.
 
 ## Why
 
-A rank without a card of its own fails with "invalid device ordinal" or shares another rank's card, and NCCL refuses two
-ranks on one card. `run` stops; the other verbs warn, so that a recipe for a large machine can be checked on a small one.
+A rank without a card of its own fails with "invalid device ordinal" or shares another rank's card, and NCCL
+refuses two ranks on one card. `run` stops; the other verbs warn, so that a recipe for a large machine can
+be checked on a small one.
 
 ## Example
 
@@ -15,8 +17,8 @@ ranks on one card. `run` stops; the other verbs warn, so that a recipe for a lar
 
 ## How to fix
 
-Set `cluster.gpus_per_node` to the number of GPUs here, or remove `cluster`, which is then filled from this machine. Run
-elsewhere, or set `cluster: {device: cpu}`. `CUDA_VISIBLE_DEVICES` may hide cards.
+Set `cluster.gpus_per_node` to the number of GPUs here, or remove `cluster`, which is then filled from this
+machine. Run elsewhere, or set `cluster: {device: cpu}`. `CUDA_VISIBLE_DEVICES` may hide cards.
 
 ## When to ignore
 

@@ -2,13 +2,13 @@
 
 ## What
 
-With `launcher: local` the recipe's `cluster` names another card, or more memory of a card or of the host, than this machine
-has.
+With `launcher: local` the recipe's `cluster` names another card, or more memory of a card or of the host,
+than this machine has.
 
 ## Why
 
-What was planned for that machine may not fit this one. Of a declared and a measured size the smaller counts. `run` stops;
-the other verbs warn.
+What was planned for that machine may not fit this one. Of a declared and a measured size the smaller
+counts. `run` stops; the other verbs warn.
 
 ## Example
 
@@ -68,7 +68,7 @@ def _name(recipe: Recipe, gpus: Gpus) -> Iterator[Found]:
 
 
 def _same_card(declared: str, measured: str) -> bool:
-    """Whether the model number in `declared` ("A100-80GB") stands in NVML's name ("NVIDIA A100-SXM4-80GB")."""
+    """Whether the model number of "A100-80GB" stands in NVML's name, e.g. "NVIDIA A100-SXM4-80GB"."""
     words = [
         word
         for word in re.split(r"[^a-z0-9]+", declared.lower())

@@ -6,8 +6,8 @@
 
 ## Why
 
-Rank 0 would load the weights and broadcast them by `sync_module_states`, which wants an accelerator: accelerate raises
-"There are currently no available devices found" in every rank.
+Rank 0 would load the weights and broadcast them by `sync_module_states`, which wants an accelerator:
+accelerate raises "There are currently no available devices found" in every rank.
 
 ## Example
 

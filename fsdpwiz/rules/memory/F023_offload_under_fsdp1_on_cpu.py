@@ -6,8 +6,8 @@
 
 ## Why
 
-FSDP1 pins the offloaded parameters for the copy to a GPU: "Cannot access accelerator device when none is available" in
-every rank. There is nothing to offload from either.
+FSDP1 pins the offloaded parameters for the copy to a GPU: "Cannot access accelerator device when none is
+available" in every rank. There is nothing to offload from either.
 
 ## Example
 

@@ -6,8 +6,8 @@
 
 ## Why
 
-Without shards every process needs all weights, so each reads them itself. Streaming hands each rank its own shards only,
-which FSDP2's tensors allow and FSDP1's flat parameters do not.
+Without shards every process needs all weights, so each reads them itself. Streaming hands each rank its own
+shards only, which FSDP2's tensors allow and FSDP1's flat parameters do not.
 
 ## Example
 

@@ -6,8 +6,8 @@
 
 ## Why
 
-The names are case-sensitive, and the error comes in every rank after the model was loaded: "could not find the
-transformer layer class to wrap".
+The names are case-sensitive, and the error comes in every rank after the model was loaded: "could not find
+the transformer layer class to wrap".
 
 ## Example
 

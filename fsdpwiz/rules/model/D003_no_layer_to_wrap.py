@@ -2,12 +2,14 @@
 
 ## What
 
-Blocks are to be wrapped by class, the recipe names none, and the model's architecture is not one that fsdpwiz knows.
+Blocks are to be wrapped by class, the recipe names none, and the model's architecture is not one that
+fsdpwiz knows.
 
 ## Why
 
-If the model has no `_no_split_modules` either, nothing is wrapped: the whole model is one unit, gathered at once on every
-rank. The trainer counts the units before the first step and stops, but only after the model was loaded.
+If the model has no `_no_split_modules` either, nothing is wrapped: the whole model is one unit, gathered at
+once on every rank. The trainer counts the units before the first step and stops, but only after the model
+was loaded.
 
 ## Example
 

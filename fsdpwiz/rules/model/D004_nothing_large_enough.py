@@ -6,7 +6,8 @@
 
 ## Why
 
-Accelerate takes 0 for "no policy": nothing is wrapped and the whole model is gathered at once on every rank.
+Accelerate takes 0 for "no policy": nothing is wrapped and the whole model is gathered at once on every
+rank.
 
 ## Example
 

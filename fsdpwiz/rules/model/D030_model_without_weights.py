@@ -6,7 +6,8 @@
 
 ## Why
 
-Every rank would fail in `from_pretrained`. Most often the download was interrupted, or Git LFS left pointers only.
+Every rank would fail in `from_pretrained`. Most often the download was interrupted, or Git LFS left
+pointers only.
 
 ## Example
 

@@ -2,7 +2,8 @@
 
 ## What
 
-`model.name_or_path` is a folder that does not exist, has no `config.json`, or whose config or weight files are broken.
+`model.name_or_path` is a folder that does not exist, has no `config.json`, or whose config or weight files
+are broken.
 
 ## Why
 

@@ -6,7 +6,8 @@ The model's folder has weights but no tokenizer files.
 
 ## Why
 
-The trainer reads the tokenizer from the same folder and fails in every rank; the exported model could not be used either.
+The trainer reads the tokenizer from the same folder and fails in every rank; the exported model could not
+be used either.
 
 ## Example
 

@@ -6,8 +6,8 @@
 
 ## Why
 
-The ranks import and run Python files from the model's repository, with your rights. Only `run` does so; the other verbs
-never execute code of a model.
+The ranks import and run Python files from the model's repository, with your rights. Only `run` does so; the
+other verbs never execute code of a model.
 
 ## Example
 
@@ -15,7 +15,8 @@ never execute code of a model.
 
 ## How to fix
 
-Remove the key where transformers has the architecture itself. Else read the code, and pin it with `model.revision`.
+Remove the key where transformers has the architecture itself. Else read the code, and pin it with
+`model.revision`.
 
 ## When to ignore
 

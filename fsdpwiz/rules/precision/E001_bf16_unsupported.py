@@ -50,7 +50,7 @@ def check(gpus: Gpus, plan: Plan) -> Iterator[Found]:
         if capability is not None and tuple(capability) < _BF16_CAPABILITY:
             shown = f"{capability[0]}.{capability[1]}"
             yield Found(
-                message=f"`mixed_precision: bf16` needs compute capability 8.0; GPU {card.index} ({card.name}) has {shown}",
+                message=f"bf16 needs compute capability 8.0; GPU {card.index} ({card.name}) has {shown}",
                 key="mixed_precision",
                 gpu=card.index,
                 evidence=(Quantity(name="compute_capability", value=shown, source=gpus.source),),

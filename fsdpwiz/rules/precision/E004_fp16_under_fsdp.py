@@ -6,8 +6,8 @@
 
 ## Why
 
-float16 overflows, so the loss must be scaled, steps are skipped, and a scaler that knows of shards is needed. bfloat16 has
-the range of float32 and needs none of that.
+float16 overflows, so the loss must be scaled, steps are skipped, and a scaler that knows of shards is
+needed. bfloat16 has the range of float32 and needs none of that.
 
 ## Example
 

@@ -6,9 +6,9 @@ A 4-bit base under FSDP whose `bnb_4bit_quant_storage` is not the type the model
 
 ## Why
 
-bitsandbytes packs the 4-bit weights into tensors of the storage type. uint8, its default, is left out of FSDP2's sharding,
-so every rank keeps the whole base, and breaks FSDP1's flat parameters; any other type than the compute type mixes dtypes
-within one unit.
+bitsandbytes packs the 4-bit weights into tensors of the storage type. uint8, its default, is left out of
+FSDP2's sharding, so every rank keeps the whole base, and breaks FSDP1's flat parameters; any other type
+than the compute type mixes dtypes within one unit.
 
 ## Example
 
@@ -53,7 +53,7 @@ def check(plan: Plan) -> Iterator[Found]:
         return
     fix = Fix(title=f"store the 4-bit weights as {wanted}", edits={_KEY: wanted}, safety="safe")
     yield Found(
-        message=f"`{_KEY}` is `{literal(storage)}` and the model computes in {wanted}: FSDP cannot shard such a base",
+        message=f"`{_KEY}: {literal(storage)}` cannot be sharded: the model computes in {wanted}",
         key=_KEY,
         fixes=(fix,),
     )

@@ -6,8 +6,8 @@
 
 ## Why
 
-Under FSDP2 its kernels read the shards' memory as if it were whole: an illegal memory access. Under FSDP1 it trains, but
-its state cannot be saved properly.
+Under FSDP2 its kernels read the shards' memory as if it were whole: an illegal memory access. Under FSDP1
+it trains, but its state cannot be saved properly.
 
 ## Example
 
@@ -39,8 +39,8 @@ SEVERITY = "error"
 
 _OPTIMIZERS = frozenset(
     {
-        "adamw_bnb_8bit", "adamw_8bit", "lion_8bit", "paged_adamw_8bit", "paged_lion_8bit", "rmsprop_bnb_8bit",
-        "ademamix_8bit", "paged_ademamix_8bit",
+        "adamw_bnb_8bit", "adamw_8bit", "lion_8bit", "paged_adamw_8bit", "paged_lion_8bit",
+        "rmsprop_bnb_8bit", "ademamix_8bit", "paged_ademamix_8bit",
     }
 )  # fmt: skip
 

@@ -6,8 +6,9 @@
 
 ## Why
 
-Under `mixed_precision: bf16` or `fp16` what is trained is held in float32, weights and optimizer, and computed in that type.
-`model.dtype` is the type of frozen weights, and of all weights under `mixed_precision: no`. Here nothing is frozen.
+Under `mixed_precision: bf16` or `fp16` what is trained is held in float32, weights and optimizer, and
+computed in that type. `model.dtype` is the type of frozen weights, and of all weights under
+`mixed_precision: no`. Here nothing is frozen.
 
 ## Example
 

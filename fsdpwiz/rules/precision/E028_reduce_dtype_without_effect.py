@@ -6,7 +6,8 @@
 
 ## Why
 
-DDP sums gradients in the type they are held in; one process sums none. Only FSDP has a type of its own for the sum.
+DDP sums gradients in the type they are held in; one process sums none. Only FSDP has a type of its own for
+the sum.
 
 ## Example
 

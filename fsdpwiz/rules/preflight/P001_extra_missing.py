@@ -2,12 +2,13 @@
 
 ## What
 
-The base install of fsdpwiz has no torch. Training needs the extra `train`, a quantised base the extra `quant`.
+The base install of fsdpwiz has no torch. Training needs the extra `train`, a quantised base the extra
+`quant`.
 
 ## Why
 
-The launch would fail in every rank with an ImportError; `run` ends with exit code 2 before it writes anything. Login
-nodes and laptops need neither to validate, render and explain.
+The launch would fail in every rank with an ImportError; `run` ends with exit code 2 before it writes
+anything. Login nodes and laptops need neither to validate, render and explain.
 
 ## Example
 
@@ -55,7 +56,7 @@ def word(problem: Problem) -> Found:
 
 
 def check(software: Software, plan: Plan) -> Iterator[Found]:
-    needed = {"train": _TRAIN if plan.peft is None else (*_TRAIN, "peft")}
+    needed: dict[str, tuple[str, ...]] = {"train": _TRAIN if plan.peft is None else (*_TRAIN, "peft")}
     if plan.quantization is not None:
         needed["quant"] = ("bitsandbytes",)
     for extra, packages in needed.items():

@@ -14,8 +14,8 @@ The ranks would wait for each other, or join another run's rendezvous.
 
 ## How to fix
 
-Leave the port out, so that a free one is taken, or name another one after the address. Where the holder is a rank of a
-run that died, end it.
+Leave the port out, so that a free one is taken, or name another one after the address. Where the holder is
+a rank of a run that died, end it.
 
 ## When to ignore
 

@@ -2,9 +2,9 @@
 
 ## What
 
-The file system of `output_dir` has less free space than the exported model and one checkpoint need. The bound is from
-below: parameters from the model's config; the export at its dtype; a checkpoint at 12 bytes per trained parameter with
-AdamW under mixed precision (fp32 weights and two moments).
+The file system of `output_dir` has less free space than the exported model and one checkpoint need. The
+bound is from below: parameters from the model's config; the export at its dtype; a checkpoint at 12 bytes
+per trained parameter with AdamW under mixed precision (fp32 weights and two moments).
 
 ## Why
 
@@ -47,11 +47,9 @@ _MOMENT_BYTES_OF_ADAMW = 8
 
 
 def word(problem: Problem) -> Found:
-    detail = problem.detail
-    free, needed = detail.get("free_bytes"), detail.get("needed_bytes")
-    numbers = f": {format_bytes(free)} free, {format_bytes(needed)} needed" if free and needed else ""
+    path, reason = problem.detail.get("path") or "output_dir", problem.detail.get("reason")
     return Found(
-        message=f"`{detail.get('path', 'output_dir')}` has too little free space{numbers}", key="output_dir"
+        message=f"`{path}` has too little free space" + (f": {reason}" if reason else ""), key="output_dir"
     )
 
 

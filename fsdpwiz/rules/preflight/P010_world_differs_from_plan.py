@@ -2,13 +2,13 @@
 
 ## What
 
-Before the first step every rank compares the world it is in with the plan: world size, whether FSDP is really on, how
-many units it wrapped, the dtype of what is trained. One of them differs.
+Before the first step every rank compares the world it is in with the plan: world size, whether FSDP is
+really on, how many units it wrapped, the dtype of what is trained. One of them differs.
 
 ## Why
 
-Accelerate falls back silently: ranks that do not find each other train alone, each thinking it is the main one, and a
-CPU run with an FSDP file becomes plain DDP. The result would be wrong and nobody would know.
+Accelerate falls back silently: ranks that do not find each other train alone, each thinking it is the main
+one, and a CPU run with an FSDP file becomes plain DDP. The result would be wrong and nobody would know.
 
 ## Example
 
@@ -16,8 +16,8 @@ CPU run with an FSDP file becomes plain DDP. The result would be wrong and nobod
 
 ## How to fix
 
-Launch with `fsdpwiz run`, or with the complete line and environment that `fsdpwiz render` shows. On several nodes
-check that all were started with the same `--main-address` and distinct `--node-rank`.
+Launch with `fsdpwiz run`, or with the complete line and environment that `fsdpwiz render` shows. On several
+nodes check that all were started with the same `--main-address` and distinct `--node-rank`.
 
 ## When to ignore
 

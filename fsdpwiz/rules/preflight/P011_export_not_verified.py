@@ -2,8 +2,8 @@
 
 ## What
 
-After the export the folder is read back: no key may be missing or unexpected, shapes and dtypes must be right, and
-sampled blocks of every tensor must equal the trained state. One of these failed.
+After the export the folder is read back: no key may be missing or unexpected, shapes and dtypes must be
+right, and sampled blocks of every tensor must equal the trained state. One of these failed.
 
 ## Why
 
@@ -16,7 +16,8 @@ SHARDED_STATE_DICT. So a run whose model was not seen to be right is a failed ru
 
 ## How to fix
 
-The checkpoints are untouched: `fsdpwiz export RUN` writes and verifies the model again. Check the disk for space.
+The checkpoints are untouched: `fsdpwiz export RUN` writes and verifies the model again. Check the disk for
+space.
 
 ## When to ignore
 

@@ -6,8 +6,9 @@ A value that is not one of those its key may have.
 
 ## Why
 
-Upstream looks most of these words up in an enum only inside each rank, so a bad one fails after the queue and the
-model download, once per rank. The help text of Accelerate even lists a `NO_RESHARD` that does not exist.
+Upstream looks most of these words up in an enum only inside each rank, so a bad one fails after the queue
+and the model download, once per rank. The help text of Accelerate even lists a `NO_RESHARD` that does not
+exist.
 
 ## Example
 
@@ -38,34 +39,20 @@ from fsdpwiz.rules.wording import listed, literal
 NAME = "value-outside-set"
 SEVERITY = "error"
 
-_LONG_FORMS = {
-    "bfloat16": "bf16",
-    "float16": "fp16",
-    "fp32": "no",
-    "float32": "no",
-    "none": "no",
-    "false": "no",
-}
-
 
 def word(problem: Problem) -> Found:
-    detail = problem.detail
+    key, detail = str(problem.key), problem.detail
     legal = tuple(detail.get("legal") or ())
-    nearest = detail.get("nearest") or _long_form(problem)
-    message = (
-        f"`{problem.key}` is `{literal(detail.get('got'))}`, which is not {listed(legal) or 'a legal value'}"
-    )
+    message = f"`{key}` is `{literal(detail.get('got'))}`; it must be {_words(legal)}"
+    nearest = detail.get("nearest")
     if nearest is None:
         return Found(message=message)
-    fix = Fix(
-        title=f"set `{problem.key}` to `{literal(nearest)}`",
-        edits={str(problem.key): nearest},
-        safety="unsafe",
-    )
+    fix = Fix(title=f"set `{key}` to `{literal(nearest)}`", edits={key: nearest}, safety="unsafe")
     return Found(message=message, fixes=(fix,))
 
 
-def _long_form(problem: Problem) -> str | None:
-    if problem.key != "mixed_precision":
-        return None
-    return _LONG_FORMS.get(literal(problem.detail.get("got")).lower())
+def _words(legal: tuple[object, ...]) -> str:
+    """The choices; a range or a pattern comes as one choice in words."""
+    if len(legal) == 1 and " " in str(legal[0]):
+        return str(legal[0])
+    return listed(legal) or "another value"

@@ -6,8 +6,8 @@ A legal upstream key whose meaning another key of the recipe has.
 
 ## Why
 
-Two sources of one setting disagree sooner or later, and which one wins is then upstream's secret: training arguments
-override the Accelerate file silently. In a recipe every setting has one place.
+Two sources of one setting disagree sooner or later, and which one wins is then upstream's secret: training
+arguments override the Accelerate file silently. In a recipe every setting has one place.
 
 ## Example
 

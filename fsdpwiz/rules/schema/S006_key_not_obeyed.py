@@ -6,8 +6,8 @@ A setting of the recipe's schema whose part is still to be built.
 
 ## Why
 
-No key is swallowed: a run that passed over it would train something else than the recipe says. `run` refuses it; the
-other verbs warn.
+No key is swallowed: a run that passed over it would train something else than the recipe says. `run`
+refuses it; the other verbs warn.
 
 ## Example
 

@@ -6,8 +6,8 @@ A recipe file that cannot be opened, is not UTF-8 text, or is not YAML.
 
 ## Why
 
-Nothing can be judged; the command ends with exit code 2. Tags that build objects are refused, as are files that are
-not plain files.
+Nothing can be judged; the command ends with exit code 2. Tags that build objects are refused, as are files
+that are not plain files.
 
 ## Example
 
@@ -15,7 +15,8 @@ not plain files.
 
 ## How to fix
 
-Mend the line that the message names. YAML indents with spaces, never with tabs, and wants a space after the colon.
+Mend the line that the message names. YAML indents with spaces, never with tabs, and wants a space after the
+colon.
 
 ## When to ignore
 

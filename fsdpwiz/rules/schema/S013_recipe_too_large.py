@@ -6,7 +6,8 @@ A recipe beyond the bound on its bytes, its nesting or what its aliases expand t
 
 ## Why
 
-A recipe is a page of text. What is a thousand times larger is another file, or was made to exhaust the reader.
+A recipe is a page of text. What is a thousand times larger is another file, or was made to exhaust the
+reader.
 
 ## Example
 

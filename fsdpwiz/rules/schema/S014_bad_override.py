@@ -6,7 +6,8 @@ An argument of the command line that is not `section.key=value`, or whose value 
 
 ## Why
 
-A setting that was meant for this run would be lost. The command ends with exit code 2 as for any wrong usage.
+A setting that was meant for this run would be lost. The command ends with exit code 2 as for any wrong
+usage.
 
 ## Example
 

@@ -2,8 +2,9 @@
 
 ## What
 
-The site file (`$FSDPWIZ_SITE`, else `~/.config/fsdpwiz/site.yaml`, else `/etc/fsdpwiz/site.yaml`) is missing though
-`$FSDPWIZ_SITE` names it, is not YAML, or has a section other than `slurm`, `env`, `cluster` and `output_dir`.
+The site file (`$FSDPWIZ_SITE`, else `~/.config/fsdpwiz/site.yaml`, else `/etc/fsdpwiz/site.yaml`) is
+missing though `$FSDPWIZ_SITE` names it, is not YAML, or has a section other than `slurm`, `env`, `cluster`
+and `output_dir`.
 
 ## Why
 

@@ -6,8 +6,9 @@ The recipe names a `script` and also sets keys of the method section.
 
 ## Why
 
-A script of one's own builds its own training arguments. fsdpwiz launches it in the same world, with the same
-environment and run folder, but cannot reach into it: the keys have an effect only if the script reads them.
+A script of one's own builds its own training arguments. fsdpwiz launches it in the same world, with the
+same environment and run folder, but cannot reach into it: the keys have an effect only if the script reads
+them.
 
 ## Example
 

@@ -6,7 +6,8 @@ The recipe has a `slurm` section but its launcher is `local`.
 
 ## Why
 
-Nothing of the section has an effect. A site file's `slurm` section is not meant: it waits for the recipes that use it.
+Nothing of the section has an effect. A site file's `slurm` section is not meant: it waits for the recipes
+that use it.
 
 ## Example
 

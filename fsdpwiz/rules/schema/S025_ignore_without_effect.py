@@ -2,7 +2,8 @@
 
 ## What
 
-A code or prefix in `ignore` that no rule has, or that cannot be ignored: errors of the recipe's own form (S codes).
+A code or prefix in `ignore` that no rule has, or that cannot be ignored: errors of the recipe's own form (S
+codes).
 
 ## Why
 

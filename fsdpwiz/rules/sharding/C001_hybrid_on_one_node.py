@@ -2,12 +2,13 @@
 
 ## What
 
-The shards are replicated (`HYBRID_SHARD`, or `parallelism.dp_replicate_size` above 1) though the run has one node.
+The shards are replicated (`HYBRID_SHARD`, or `parallelism.dp_replicate_size` above 1) though the run has
+one node.
 
 ## Why
 
-Hybrid sharding saves traffic between nodes. Within one node, where GPUs talk over NVLink, each replica costs its own
-copy of weights, gradients and optimizer state, and nothing is saved.
+Hybrid sharding saves traffic between nodes. Within one node, where GPUs talk over NVLink, each replica
+costs its own copy of weights, gradients and optimizer state, and nothing is saved.
 
 ## Example
 
@@ -40,6 +41,7 @@ SEVERITY = "warning"
 
 
 def check(plan: Plan) -> Iterator[Found]:
+    edits: dict[str, str | None]
     world, fsdp = plan.world, plan.fsdp or {}
     if world.nodes > 1 or world.device != "cuda" or world.distributed_type not in ("FSDP1", "FSDP2"):
         return
@@ -50,7 +52,7 @@ def check(plan: Plan) -> Iterator[Found]:
     else:
         return
     yield Found(
-        message=f"`{key}` replicates the shards within one node, which costs memory and saves no traffic between nodes",
+        message=f"`{key}` replicates the shards within one node, which costs memory and saves no traffic",
         key=key,
         fixes=(Fix(title="shard over all GPUs of the node", edits=edits, safety="unsafe"),),
     )

@@ -6,7 +6,8 @@
 
 ## Why
 
-Accelerate builds a mesh for FSDP2 only. With FSDP1 the sizes are ignored at the launch and fail or mislead in the ranks.
+Accelerate builds a mesh for FSDP2 only. With FSDP1 the sizes are ignored at the launch and fail or mislead
+in the ranks.
 
 ## Example
 

@@ -6,9 +6,9 @@ The run has one rank, or its strategy is `NO_SHARD`.
 
 ## Why
 
-One rank trains without FSDP, which there would only add overhead; activation checkpointing is then the Trainer's,
-checkpoints and export are the same, and the other keys of `fsdp` have no effect. With `fsdp.offload_params` one rank
-does run FSDP. `NO_SHARD` is deprecated by torch: it is DDP by another name.
+One rank trains without FSDP, which there would only add overhead; activation checkpointing is then the
+Trainer's, checkpoints and export are the same, and the other keys of `fsdp` have no effect. With
+`fsdp.offload_params` one rank does run FSDP. `NO_SHARD` is deprecated by torch: it is DDP by another name.
 
 ## Example
 
@@ -51,7 +51,7 @@ def check(recipe: Recipe, plan: Plan) -> Iterator[Found]:
         yield from _one_rank(recipe)
     elif world.distributed_type == "FSDP1" and (plan.fsdp or {}).get("sharding_strategy") == "NO_SHARD":
         yield Found(
-            message=f"`{_NO_SHARD_KEY}: NO_SHARD` is deprecated and shards nothing; `fsdp: null` is the same, plainly",
+            message=f"`{_NO_SHARD_KEY}: NO_SHARD` shards nothing and is deprecated; `fsdp: null` is DDP",
             key=_NO_SHARD_KEY,
             severity="warning",
             fixes=(Fix(title="train by DDP", edits={"fsdp": None}, safety="manual"),),

@@ -2,13 +2,14 @@
 
 ## What
 
-`HYBRID_SHARD` or `HYBRID_SHARD_ZERO2` under FSDP1 where a node counts one device: on CPU always, else with one GPU per
-node.
+`HYBRID_SHARD` or `HYBRID_SHARD_ZERO2` under FSDP1 where a node counts one device: on CPU always, else with
+one GPU per node.
 
 ## Why
 
-torch then "switches to NO_SHARD because the world size is 1" for the group within the node and never synchronises the
-gradients between the nodes: the run goes through and its model is wrong. The gradient norm was seen at half its value.
+torch then "switches to NO_SHARD because the world size is 1" for the group within the node and never
+synchronises the gradients between the nodes: the run goes through and its model is wrong. The gradient norm
+was seen at half its value.
 
 ## Example
 
@@ -17,7 +18,8 @@ gradients between the nodes: the run goes through and its model is wrong. The gr
 
 ## How to fix
 
-Use `FULL_SHARD`, or FSDP2 with `parallelism: {dp_replicate_size: 2, dp_shard_size: 2}`, which is right on CPU too.
+Use `FULL_SHARD`, or FSDP2 with `parallelism: {dp_replicate_size: 2, dp_shard_size: 2}`, which is right on
+CPU too.
 
 ## When to ignore
 

@@ -6,8 +6,9 @@
 
 ## Why
 
-Several ranks then train by DDP, each with a whole copy of weights, gradients and optimizer state; one process trains
-plainly. An empty `fsdp:` line asks for that as much as a written null, which is easily overlooked.
+Several ranks then train by DDP, each with a whole copy of weights, gradients and optimizer state; one
+process trains plainly. An empty `fsdp:` line asks for that as much as a written null, which is easily
+overlooked.
 
 ## Example
 
@@ -15,7 +16,8 @@ plainly. An empty `fsdp:` line asks for that as much as a written null, which is
 
 ## How to fix
 
-Nothing is wrong if DDP is meant. For FSDP2 with its defaults remove the line, or write `fsdp: {version: 2}`.
+Nothing is wrong if DDP is meant. For FSDP2 with its defaults remove the line, or write `fsdp: {version:
+2}`.
 
 ## When to ignore
 

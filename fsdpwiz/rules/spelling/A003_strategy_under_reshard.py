@@ -6,8 +6,9 @@ With `fsdp.version: 1` the strategy stands under `fsdp.reshard_after_forward`.
 
 ## Why
 
-FSDP1 reads `sharding_strategy` only. Accelerate's questionnaire and TRL's own example file write the other key, and the
-launcher then trains FULL_SHARD whatever it says: more communication or less memory than was asked for, silently.
+FSDP1 reads `sharding_strategy` only. Accelerate's questionnaire and TRL's own example file write the other
+key, and the launcher then trains FULL_SHARD whatever it says: more communication or less memory than was
+asked for, silently.
 
 ## Example
 

@@ -6,7 +6,8 @@ With `fsdp.version: 1` both `fsdp.sharding_strategy` and `fsdp.reshard_after_for
 
 ## Why
 
-Only `sharding_strategy` is read. Where the two differ, whoever reads the recipe cannot tell what was trained.
+Only `sharding_strategy` is read. Where the two differ, whoever reads the recipe cannot tell what was
+trained.
 
 ## Example
 

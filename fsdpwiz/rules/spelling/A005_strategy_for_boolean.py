@@ -16,8 +16,8 @@ FSDP2 takes a boolean there and fails in every rank.
 
 ## How to fix
 
-`true` gathers each block again in the backward pass (FSDP1's `FULL_SHARD`), `false` keeps it gathered (`SHARD_GRAD_OP`).
-FSDP1's hybrid strategies are `parallelism: {dp_replicate_size: NODES}`.
+`true` gathers each block again in the backward pass (FSDP1's `FULL_SHARD`), `false` keeps it gathered
+(`SHARD_GRAD_OP`). FSDP1's hybrid strategies are `parallelism: {dp_replicate_size: NODES}`.
 
 ## When to ignore
 

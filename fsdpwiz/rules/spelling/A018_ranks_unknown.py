@@ -2,12 +2,13 @@
 
 ## What
 
-The recipe says `device: cuda` and not how many GPUs a node has, and no GPU is seen here; or it names fewer than one
-node or rank.
+The recipe says `device: cuda` and not how many GPUs a node has, and no GPU is seen here; or it names fewer
+than one node or rank.
 
 ## Why
 
-Accelerate would start one process only, or none. Without the number neither the world nor the batch can be planned.
+Accelerate would start one process only, or none. Without the number neither the world nor the batch can be
+planned.
 
 ## Example
 

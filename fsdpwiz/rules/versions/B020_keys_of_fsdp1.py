@@ -51,7 +51,7 @@ def check(recipe: Recipe, plan: Plan) -> Iterator[Found]:
         key, value = f"fsdp.{name}", recipe.value(f"fsdp.{name}")
         if value is None:
             continue
-        edits = {key: None}
+        edits: dict[str, bool | None] = {key: None}
         if name == "sharding_strategy" and value in _RESHARD:
             edits["fsdp.reshard_after_forward"] = _RESHARD[value]
         yield Found(
