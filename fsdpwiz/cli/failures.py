@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from fsdpwiz.core import exit_codes
 from fsdpwiz.core.errors import FsdpwizError, ProblemError
-from fsdpwiz.core.findings import Finding
+from fsdpwiz.core.findings import Finding, Fix
 from fsdpwiz.core.problem import Problem
 from fsdpwiz.rules.engine import word
 from fsdpwiz.rules.report import exit_code
@@ -23,16 +24,16 @@ def failure_findings(error: BaseException) -> tuple[Finding, ...]:
     return (word(_problem(error)),)
 
 
-def failure_exit_code(error: BaseException, findings: Iterable[Finding]) -> int:
-    """Our own errors go by their findings; anything unforeseen leaves nothing judged."""
-    if isinstance(error, (FsdpwizError, ProblemError)):
-        return exit_code(findings) or exit_codes.FOUND
-    return exit_codes.NOT_JUDGED
+def failure_exit_code(findings: Iterable[Finding]) -> int:
+    """The exit code of a command that `findings` ended: 2 where one leaves nothing judged, else 1."""
+    return exit_code(findings) or exit_codes.FOUND
 
 
 def usage_finding(message: str, command: str) -> Finding:
     """The finding of a command line that could not be read; `command` is as far as it could be."""
-    return word(Problem(code=USAGE, detail={"message": message, "command": command}))
+    finding = word(Problem(code=USAGE, detail={"message": message, "command": command}))
+    fix = Fix(title="see what it takes", commands=(f"{command} --help",))
+    return replace(finding, fixes=(*finding.fixes, fix))
 
 
 def _problem(error: BaseException) -> Problem:

@@ -112,7 +112,7 @@ def _failed(error: Exception) -> int:
         import traceback
 
         out.traceback("".join(traceback.format_exception(error)))
-    return failure_exit_code(error, findings)
+    return failure_exit_code(findings)
 
 
 def _before_double_dash(words: list[str]) -> list[str]:

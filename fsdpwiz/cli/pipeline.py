@@ -56,7 +56,8 @@ def prepare(
     """Read and judge the recipe that `reference` names; raises ProblemError where there is nothing to judge.
 
     `port` is the rendezvous port to look at (None: not looked at). `base` is the folder of relative
-    paths where it is not the recipe's own (a run folder's copy). The recipe's own `ignore` counts beside `choice`.
+    paths where it is not the recipe's own (a run folder's copy). The recipe's own `ignore` counts
+    beside `choice`.
     """
     folder = Path.cwd() if cwd is None else cwd
     environment = os.environ if environ is None else environ

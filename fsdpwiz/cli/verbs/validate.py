@@ -1,4 +1,4 @@
-"""Check recipes: all that is wrong with them, before anything runs."""
+"""Check recipes: all that is wrong with them, before a run."""
 
 from __future__ import annotations
 
