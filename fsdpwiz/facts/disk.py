@@ -11,20 +11,21 @@ from fsdpwiz.facts.unknown import UnknownFact
 
 def read_disk(folder: Path) -> Disk:
     """The file system that would hold `folder`, judged at its nearest parent that exists."""
-    place = _nearest_existing(Path.cwd() / folder)
+    path = Path.cwd() / folder
+    place = next((place for place in (path, *path.parents) if os.path.lexists(place)), Path("/"))
+    held_by = place if place.exists() else place.parent
     try:
-        space = os.statvfs(place)
+        space = os.statvfs(held_by)
     except OSError as error:
-        raise UnknownFact(f"the file system of `{place}` cannot be read: {error.strerror}") from None
+        raise UnknownFact(f"the file system of `{held_by}` cannot be read: {error.strerror}") from None
     problem = _why_not_writable(place, read_only=bool(space.f_flag & os.ST_RDONLY))
-    free_bytes = space.f_bavail * space.f_frsize
     return Disk(
-        source="measured", path=place, free_bytes=free_bytes, writable=problem is None, problem=problem
+        source="measured",
+        path=place,
+        free_bytes=space.f_bavail * space.f_frsize,
+        writable=problem is None,
+        problem=problem,
     )
-
-
-def _nearest_existing(path: Path) -> Path:
-    return next((place for place in (path, *path.parents) if os.path.lexists(place)), Path("/"))
 
 
 def _why_not_writable(place: Path, *, read_only: bool) -> str | None:

@@ -20,7 +20,7 @@ def is_hub_id(value: str) -> bool:
 
 
 def find_local(value: str, base_folders: Sequence[Path]) -> Path | None:
-    """The file or folder that `value` names: the first that exists in `base_folders`.
+    """The file or folder that `value` names: the first that exists in `base_folders` (none: here).
 
     None for what can only be a hub id; a path that does not exist is returned as it would be
     under the first of the folders, for the reader to report.
@@ -28,7 +28,7 @@ def find_local(value: str, base_folders: Sequence[Path]) -> Path | None:
     if "\0" in value:
         return None
     path = with_home(Path(value))
-    candidates = [path] if path.is_absolute() else [folder / path for folder in (*base_folders, Path())]
+    candidates = [path] if path.is_absolute() else [folder / path for folder in base_folders or (Path(),)]
     found = next((candidate for candidate in candidates if _exists(candidate)), None)
     if found is not None:
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -55,6 +56,8 @@ def _of_file(path: Path, split: str, formats: Sequence[DataFormat]) -> Data:
 
 
 def _of_folder(folder: Path, split: str, formats: Sequence[DataFormat]) -> Data:
+    if not os.access(folder, os.R_OK | os.X_OK):
+        return Data(source="measured", where="folder", problem="not readable for this user")
     saved, columns = saved_columns(folder)
     if saved:
         found_format = find_format(columns, formats)

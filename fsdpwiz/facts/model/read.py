@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -33,8 +34,8 @@ def read_model(
 
 
 def _from_folder(folder: Path) -> Model:
-    if not folder.is_dir():
-        problem = "not a folder" if folder.exists() else "no such folder"
+    missing = _why_no_folder(folder)
+    if missing is not None:
         return Model(
             source="measured",
             where="folder",
@@ -43,7 +44,7 @@ def _from_folder(folder: Path) -> Model:
             layer_classes=None,
             config={},
             has_weights=False,
-            problem=problem,
+            problem=missing,
         )
     config, config_problem = read_config(folder / "config.json")
     weights = read_weights(folder)
@@ -61,6 +62,14 @@ def _from_folder(folder: Path) -> Model:
         chat_template=has_chat_template(folder),
         problem=config_problem or weights.problem,
     )
+
+
+def _why_no_folder(folder: Path) -> str | None:
+    if not folder.exists():
+        return "no such folder"
+    if not folder.is_dir():
+        return "not a folder"
+    return None if os.access(folder, os.R_OK | os.X_OK) else "not readable for this user"
 
 
 def _from_cache(snapshot: Path) -> Model:
