@@ -41,7 +41,7 @@ def refusals(plan: Plan, checkpoint: Path, manifest: dict[str, Any] | None) -> I
     kind, saved_as = plan.world.distributed_type, state_dict_type(plan)
     if kind == "FSDP1" and saved_as == "SHARDED_STATE_DICT":
         yield _finding(
-            "I021",
+            "I022",
             "fsdp1-sharded-resume-loses-optimizer",
             f"`{checkpoint.name}` was saved under FSDP1 as SHARDED_STATE_DICT, and Accelerate 1.15 resumes that with "
             "an empty optimizer, without an error: start anew with `fsdp.version: 2`, or with `fsdp.state_dict_type: "
@@ -66,7 +66,7 @@ def _differences(plan: Plan, checkpoint: Path, manifest: dict[str, Any]) -> Iter
     for section in ("peft", "quantization"):
         saved, planned = manifest.get(section), getattr(plan, section)
         if saved != planned:
-            yield _differs("I022", "resume-with-another-model", checkpoint, f"`{section}`", saved, planned, section)
+            yield _differs("I030", "resume-with-another-model", checkpoint, f"`{section}`", saved, planned, section)
 
 
 def _differs(code: str, name: str, checkpoint: Path, what: str, saved: Any, planned: Any, key: str) -> Finding:

@@ -22,8 +22,8 @@ REMOVED: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(
             (
                 "sft.use_mps_device", "sft.use_ipex", "sft.jit_mode_eval", "sft.torchdynamo",
-                "sft.fp16_backend", "sft.half_precision_backend", "sft.fp16_opt_level", "sft.tpu_num_cores", "sft.past_index",
-                "sft.ray_scope", "sft.mp_parameters", "sft.include_inputs_for_metrics",
+                "sft.fp16_backend", "sft.half_precision_backend", "sft.fp16_opt_level", "sft.tpu_num_cores",
+                "sft.past_index", "sft.ray_scope", "sft.mp_parameters", "sft.include_inputs_for_metrics",
             ),
             _GONE,
         ),
