@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from fsdpwiz.core.units import GB
-from fsdpwiz.facts.types import Facts, Gpu, Knowledge
+from fsdpwiz.facts.types import Facts, Gpus, Knowledge
 from fsdpwiz.plan.choices import OURS, SOURCES, Choices
 from fsdpwiz.plan.types import ClusterPlan
 
@@ -38,23 +38,20 @@ def decide_cluster(choices: Choices, facts: Facts) -> ClusterPlan | None:
     )
 
 
-def known_cards(facts: Facts) -> tuple[Gpu, ...]:
+def known_gpus(facts: Facts) -> Gpus | None:
     """The cards of a node: the target's where it has any, else those that the recipe declares."""
-    return next(
-        (gpus.cards for gpus in (facts.gpus, facts.declared_gpus) if gpus is not None and gpus.cards), ()
-    )
-
-
-def _cards(facts: Facts) -> tuple[Gpu, ...]:
-    return facts.gpus.cards if facts.gpus is not None else ()
+    return next((gpus for gpus in (facts.gpus, facts.declared_gpus) if gpus is not None and gpus.cards), None)
 
 
 def _device(choices: Choices, facts: Facts) -> Literal["cuda", "cpu"]:
     key = "cluster.device"
     if choices.given("cluster"):
         return "cpu" if choices.choose(key, "cuda") == "cpu" else "cuda"
-    if _cards(facts) or choices.given("launcher") == "slurm":
-        choices.record(key, "cuda", "measured" if _cards(facts) else "default", OURS)
+    if facts.gpus is not None and facts.gpus.cards:
+        choices.record(key, "cuda", SOURCES[facts.gpus.source], None)
+        return "cuda"
+    if choices.given("launcher") == "slurm":
+        choices.record(key, "cuda", "default", OURS)
         return "cuda"
     choices.record(key, "cpu", "measured", "no GPU here")
     return "cpu"
@@ -79,11 +76,9 @@ def _processes_per_node(choices: Choices) -> int | None:
 
 def _gpu_name(choices: Choices, facts: Facts) -> str | None:
     key = "cluster.gpu"
-    names = {card.name for card in _cards(facts)}
-    if not choices.is_given(key) and facts.gpus is not None and len(names) == 1:
-        name = names.pop()
-        choices.record(key, name, SOURCES[facts.gpus.source], None)
-        return name
+    known = known_gpus(facts)
+    if known is not None and not choices.is_given(key) and len({card.name for card in known.cards}) == 1:
+        return str(choices.record(key, known.cards[0].name, SOURCES[known.source], None))
     name = choices.choose(key, None)
     return None if name is None else str(name)
 
@@ -91,12 +86,12 @@ def _gpu_name(choices: Choices, facts: Facts) -> str | None:
 def _memory(choices: Choices, facts: Facts, device: str) -> dict[str, float | None]:
     """Memory of a card and of a node in GB. A machine without GPU says nothing of a node with GPUs."""
     known: dict[str, tuple[int | None, Knowledge]] = {}
-    here = device == "cpu" or facts.gpus is None or bool(facts.gpus.cards)
-    if facts.host is not None and here:
+    gpus = known_gpus(facts) if device == "cuda" else None
+    if gpus is not None:
+        known["cluster.gpu_memory_gb"] = (min(card.memory_bytes for card in gpus.cards), gpus.source)
+    elsewhere = device == "cuda" and facts.gpus is not None and not facts.gpus.cards
+    if facts.host is not None and not elsewhere:
         known["cluster.host_memory_gb"] = (facts.host.memory_bytes, facts.host.source)
-    if device == "cuda" and facts.gpus is not None:
-        smallest = min((card.memory_bytes for card in facts.gpus.cards), default=None)
-        known["cluster.gpu_memory_gb"] = (smallest, facts.gpus.source)
     keys = ("cluster.gpu_memory_gb", "cluster.host_memory_gb")
     return {key: _smaller(choices, key, *known.get(key, (None, "measured"))) for key in keys}
 
@@ -106,8 +101,5 @@ def _smaller(choices: Choices, key: str, known_bytes: int | None, knowledge: Kno
     if known_bytes is None or (declared is not None and declared * GB <= known_bytes):
         chosen = choices.choose(key, None)
         return None if chosen is None else float(chosen)
-    found = round(known_bytes / GB, 3)
-    choices.record(
-        key, found, SOURCES[knowledge], None if declared is None else f"smaller than the {declared} declared"
-    )
-    return found
+    why = None if declared is None else f"smaller than the {declared} declared"
+    return float(choices.record(key, round(known_bytes / GB, 3), SOURCES[knowledge], why))

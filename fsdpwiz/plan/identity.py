@@ -20,8 +20,8 @@ THREADS = "OMP_NUM_THREADS"
 def decide_model(
     choices: Choices, facts: Facts, loading: Loading, precision: PrecisionChoice
 ) -> ModelPlan | None:
-    """The base model, None where the recipe names none."""
-    if not choices.is_given("model.name_or_path"):
+    """The base model, None where the recipe names none and has no script of its own to load it."""
+    if not choices.is_given("model.name_or_path") and not choices.is_given("script"):
         return None
     trust = choices.choose("model.trust_remote_code", False, by=choices.library("transformers"))
     return ModelPlan(

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from fsdpwiz.facts.types import Facts
 from fsdpwiz.plan.choices import OURS, Choices
-from fsdpwiz.plan.cluster import known_cards
+from fsdpwiz.plan.cluster import known_gpus
 from fsdpwiz.plan.quantization import decide_quantization, storage_dtype
 from fsdpwiz.plan.types import DistributedType, Precision
 
@@ -56,8 +56,8 @@ def _mixed_precision(choices: Choices, facts: Facts, device: str) -> MixedPrecis
     if device == "cpu":
         choices.record(key, "no", "default", f"{OURS}: CPU")
         return "no"
-    cards = known_cards(facts)
-    lowest = min((card.compute_capability for card in cards if card.compute_capability), default=None)
+    known_cards = gpus.cards if (gpus := known_gpus(facts)) is not None else ()
+    lowest = min((card.compute_capability for card in known_cards if card.compute_capability), default=None)
     if lowest is not None and lowest < BF16_CAPABILITY:
         choices.record(key, "no", "default", f"{OURS}: compute capability {lowest[0]}.{lowest[1]}")
         return "no"

@@ -32,6 +32,5 @@ def decide_units(choices: Choices, facts: Facts, auto_wrap_policy: str) -> tuple
 
 
 def _given_units(choices: Choices) -> tuple[str, ...]:
-    given = choices.given(KEY)
-    names = given.split(",") if isinstance(given, str) else (given or ())
+    names = str(choices.given(KEY) or "").split(",")
     return tuple(name.strip() for name in names if name.strip())

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plan.recipes import cpu, cuda, make_facts, make_plan
 
-from contract.upstream import built_mesh, built_plugin, launched_environment
 from fsdpwiz.plan.types import Plan
 from fsdpwiz.render.accelerate_environment import accelerate_environment
 from fsdpwiz.render.effective import effective
 from fsdpwiz.render.environment import is_stray, rank_environment
 from fsdpwiz.render.torchrun import torchrun_environment
+from tests.contract.upstream import built_mesh, built_plugin, launched_environment
+from tests.plan.recipes import cpu, cuda, make_facts, make_plan
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,7 @@ WRAPS: tuple[dict[str, Any], ...] = (
     {},
     {
         "auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
-        "transformer_layer_cls_to_wrap": ["FirstLayer", "SecondLayer"],
+        "transformer_layer_cls_to_wrap": "FirstLayer,SecondLayer",
     },
     {"auto_wrap_policy": "SIZE_BASED_WRAP"},
     {"auto_wrap_policy": "SIZE_BASED_WRAP", "min_num_params": 12345},

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plan.recipes import cpu, cuda, make_facts, make_plan
 
-from contract.upstream import environment
 from fsdpwiz.plan.types import Plan
 from fsdpwiz.render.effective import effective
 from fsdpwiz.render.environment import launch_environment
 from fsdpwiz.render.torchrun import torchrun_environment
 from fsdpwiz.render.training_arguments import training_arguments
+from tests.contract.upstream import environment
+from tests.plan.recipes import cpu, cuda, make_facts, make_plan
 
 pytestmark = pytest.mark.slow
 

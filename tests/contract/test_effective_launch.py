@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plan.recipes import cpu, make_plan
 
 from fsdpwiz.plan.types import Plan
 from fsdpwiz.render.accelerate_yaml import accelerate_yaml
 from fsdpwiz.render.environment import launch_environment
 from fsdpwiz.render.launch_command import launch_command
 from fsdpwiz.render.torchrun import torchrun_command, torchrun_environment
+from tests.plan.recipes import cpu, make_plan
 
 pytestmark = pytest.mark.slow
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
 from pathlib import Path
 from typing import Any
 
-from fsdpwiz.core.origin import Origin
 from fsdpwiz.facts.types import Facts, Gpu, Gpus, Host, Model, Software
 from fsdpwiz.plan.resolve import resolve
 from fsdpwiz.plan.types import Plan
+from fsdpwiz.recipe.load import read_recipe
 from fsdpwiz.recipe.types import Recipe
 
 VERSIONS = {
@@ -32,18 +32,11 @@ LLAMA = Model(
 
 
 def make_recipe(**given: Any) -> Recipe:
-    """A recipe file in which each given key has a line of its own; with a model and data unless given."""
+    """The recipe of a file with these keys, which must have no fault; with a model and data unless given."""
     content = {"model": {"name_or_path": "org/model"}, "data": {"name_or_path": "org/data"}, **given}
-    keys = list(_keys(content, ""))
-    origins = {key: Origin(source="recipe", file=FILE, line=line) for line, key in enumerate(keys, start=1)}
-    return Recipe(settings=None, given=content, origins=origins, path=Path(FILE))  # type: ignore[arg-type]
-
-
-def _keys(content: Mapping[str, Any], prefix: str) -> Iterator[str]:
-    for name, value in content.items():
-        yield f"{prefix}{name}"
-        if isinstance(value, Mapping):
-            yield from _keys(value, f"{prefix}{name}.")
+    recipe = read_recipe(json.dumps(content, indent=1), path=Path(FILE))
+    assert not recipe.problems, recipe.problems
+    return recipe
 
 
 def make_facts(*, gpus: int = 0, capability: tuple[int, int] | None = (8, 0), **changes: Any) -> Facts:
