@@ -69,7 +69,7 @@ def seal(folder: RunFolder, step: int, *, plan: Plan, model: Any, tokenizer: Any
     target = folder.checkpoint(step)
     if target.exists():
         _remove(target)
-    os.rename(writing, target)
+    writing.rename(target)
     _sync(folder.checkpoints)
 
 
@@ -124,7 +124,7 @@ def _correct_state(checkpoint: Path, best: Path | None) -> None:
 def _remove(checkpoint: Path) -> None:
     """Remove a complete checkpoint; its name goes first, lest a half of it looks whole."""
     leaving = checkpoint.with_name(f"{WRITING_PREFIX}{checkpoint.name}.removed")
-    os.rename(checkpoint, leaving)
+    checkpoint.rename(leaving)
     shutil.rmtree(leaving)
 
 

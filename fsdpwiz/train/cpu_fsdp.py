@@ -77,7 +77,7 @@ def _let_the_state_take_the_plugin() -> None:
         PartialState._shared_state["distributed_type"] = DistributedType.FSDP
 
     setattr(__init__, _MARK, True)
-    AcceleratorState.__init__ = __init__  # type: ignore[method-assign]
+    AcceleratorState.__init__ = __init__
 
 
 def _let_offload_go_unpinned() -> None:
@@ -95,7 +95,7 @@ def _let_offload_go_unpinned() -> None:
             self.cpu_offload = CPUOffloadPolicy(pin_memory=False)
 
     setattr(set_cpu_offload, _MARK, True)
-    FullyShardedDataParallelPlugin.set_cpu_offload = set_cpu_offload  # type: ignore[method-assign]
+    FullyShardedDataParallelPlugin.set_cpu_offload = set_cpu_offload
 
 
 def _init_process_group(timeout_s: float) -> None:

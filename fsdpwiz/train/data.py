@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fsdpwiz.plan.types import DataPlan
+from fsdpwiz.core.errors import FsdpwizError
+from fsdpwiz.core.findings import Finding
+from fsdpwiz.plan.types import DataPlan, Plan
 
 _READERS = {".jsonl": "json", ".json": "json", ".parquet": "parquet"}
 _SAVED = ("dataset_dict.json", "state.json")
@@ -28,6 +30,25 @@ def load(plan: DataPlan) -> Datasets:
     elif plan.eval_split is not None:
         evaluation = _load(plan.name_or_path, plan.eval_split)
     return Datasets(train=_load(plan.name_or_path, plan.split), evaluation=evaluation)
+
+
+def require_chat_template(rows: Any, tokenizer: Any, plan: Plan) -> None:
+    """Raise FsdpwizError where `rows` are chats and nothing says how to write one as text."""
+    template = plan.training.get("chat_template_path") or tokenizer.chat_template
+    if "messages" in (rows.column_names or ()) and not template:
+        raise FsdpwizError(
+            Finding(
+                code="J034",
+                name="no-chat-template",
+                severity="error",
+                key="data.name_or_path",
+                message=(
+                    f"`{plan.data.name_or_path}` has chats, and the tokenizer of "
+                    f"`{plan.model.name_or_path}` has no chat template; name one by "
+                    f"`{plan.method}.chat_template_path`"
+                ),
+            )
+        )
 
 
 def _load(name_or_path: str, split: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -40,10 +41,8 @@ def gpu_bytes() -> tuple[int | None, int | None]:
 
 def reset_peaks() -> None:
     """Let the peaks begin anew where the system allows it; else they stay those of the process."""
-    try:
+    with contextlib.suppress(OSError):
         _CLEAR_REFS.write_bytes(b"5")
-    except OSError:
-        pass
     if cuda := _cuda():
         cuda.reset_peak_memory_stats()
 

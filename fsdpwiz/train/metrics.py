@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from fsdpwiz.runs.records import append
+
+_LOGGED = ("loss", "grad_norm", "eval_loss")
 
 
 class StepClock:
@@ -78,8 +80,8 @@ class _Timed:
 class Metrics:
     """Gathers what becomes known of a step and appends its line.
 
-    Nothing is read from the device for it: loss and grad_norm are those that the trainer has
-    read because it logs the step, else null.
+    Nothing is read from the device for it: loss, grad_norm and eval_loss are those that the
+    trainer has read because it logs them, else null.
     """
 
     def __init__(self, path: Path, *, attempt: int, writes: bool) -> None:
@@ -87,28 +89,45 @@ class Metrics:
         self._attempt = attempt
         self._writes = writes
         self._tokens_before = 0
+        self._held = False
+        self._logged: dict[str, float] = {}
         self.clock = StepClock()
         self.learning_rate: float | None = None
-        self.logged: dict[str, Any] = {}
 
-    def write(self, step: int, tokens_total: int | None) -> None:
-        """Append the line of `step`; `tokens_total` counts all ranks since the attempt began."""
+    def note(self, logs: Mapping[str, float]) -> None:
+        """Keep what the trainer has logged since the last line."""
+        self._logged.update({name: logs[name] for name in _LOGGED if name in logs})
+
+    def finish(self, step: int, tokens_total: int | None, *, again: bool) -> None:
+        """What followed a step is over: write its line; with `again` only at the second call.
+
+        `tokens_total` counts the tokens of all ranks since the attempt began.
+        """
+        if self.clock.ended and again and not self._held:
+            self._held = True
+            return
+        if self.clock.ended:
+            self._write(step, tokens_total)
+        self._held = False
+        self._logged = {}
+        self.clock.restart()
+
+    def _write(self, step: int, tokens_total: int | None) -> None:
         tokens = None if tokens_total is None else int(tokens_total) - self._tokens_before
         self._tokens_before = int(tokens_total or 0)
-        if self._writes:
-            append(
-                self._path,
-                {
-                    "attempt": self._attempt,
-                    "step": step,
-                    "loss": self.logged.get("loss"),
-                    "learning_rate": self.learning_rate,
-                    "grad_norm": self.logged.get("grad_norm"),
-                    "tokens": tokens,
-                    **self.clock.record(tokens),
-                },
-            )
-        self.logged = {}
+        if not self._writes:
+            return
+        record = {
+            "attempt": self._attempt,
+            "step": step,
+            "loss": self._logged.get("loss"),
+            "learning_rate": self.learning_rate,
+            "grad_norm": self._logged.get("grad_norm"),
+            "eval_loss": self._logged.get("eval_loss"),
+            "tokens": tokens,
+            **self.clock.record(tokens),
+        }
+        append(self._path, record)
 
 
 def _rounded(value: float | None, digits: int) -> float | None:

@@ -92,8 +92,8 @@ def _empty_policy(fsdp_version: int) -> Any:
 
 def _cannot_obey(plan: Plan) -> Finding:
     return Finding(
-        code="S006",
-        name="key-not-obeyed",
+        code="E028",
+        name="reduce-dtype-without-effect",
         severity="error",
         key="reduce_dtype",
         message=(

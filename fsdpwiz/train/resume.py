@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,48 +37,84 @@ def checkpoint_to_resume(plan: Plan, folder: RunFolder, attempt: int) -> Path | 
 def refusals(plan: Plan, checkpoint: Path, manifest: dict[str, Any] | None) -> Iterator[Finding]:
     """Why `checkpoint` cannot be gone on from under `plan`; `manifest` None asks the plan alone."""
     if not checkpoint.is_dir():
-        yield _finding("I023", "checkpoint-not-found", f"`{checkpoint}` is no folder", "sft.resume_from_checkpoint")
+        key = f"{plan.method}.resume_from_checkpoint"
+        yield _finding("I023", "checkpoint-not-found", f"`{checkpoint}` is no checkpoint folder", key)
         return
-    kind, saved_as = plan.world.distributed_type, state_dict_type(plan)
-    if kind == "FSDP1" and saved_as == "SHARDED_STATE_DICT":
+    if plan.world.distributed_type == "FSDP1" and state_dict_type(plan) == "SHARDED_STATE_DICT":
         yield _finding(
             "I022",
             "fsdp1-sharded-resume-loses-optimizer",
-            f"`{checkpoint.name}` was saved under FSDP1 as SHARDED_STATE_DICT, and Accelerate 1.15 resumes that with "
-            "an empty optimizer, without an error: start anew with `fsdp.version: 2`, or with `fsdp.state_dict_type: "
-            "FULL_STATE_DICT` on GPUs; `fsdpwiz export` makes a model of the checkpoint",
+            f"`{checkpoint.name}` was saved under FSDP1 as SHARDED_STATE_DICT, and Accelerate 1.15 resumes "
+            "that with an empty optimizer, without an error: start anew with `fsdp.version: 2`, or on GPUs with "
+            "`fsdp.state_dict_type: FULL_STATE_DICT`; `fsdpwiz export` makes a model of the checkpoint",
             "fsdp.state_dict_type",
         )
     if manifest is not None:
-        yield from _differences(plan, checkpoint, manifest)
+        for difference in _differences(plan, manifest):
+            yield difference.finding(checkpoint)
 
 
-def _differences(plan: Plan, checkpoint: Path, manifest: dict[str, Any]) -> Iterator[Finding]:
-    kind, before = plan.world.distributed_type, str(manifest.get("distributed_type"))
-    if (kind in _SHARDED_KINDS) != (before in _SHARDED_KINDS):
-        yield _differs("I011", "resume-across-fsdp", checkpoint, "distributed type", before, kind, "fsdp")
-    elif kind in _SHARDED_KINDS and kind != before:
-        yield _differs("I012", "resume-across-fsdp-versions", checkpoint, "FSDP version", before, kind, "fsdp.version")
-    elif manifest.get("state_dict_type") != state_dict_type(plan):
-        saved, planned = manifest.get("state_dict_type"), state_dict_type(plan)
-        yield _differs(
-            "I009", "resume-across-state-dict-types", checkpoint, "state-dict type", saved, planned, "fsdp.state_dict_type"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Difference:
+    """Something that a checkpoint is bound to and the plan has otherwise."""
+
+    code: str
+    name: str
+    what: str
+    saved: Any
+    planned: Any
+    key: str
+
+    def finding(self, checkpoint: Path) -> Finding:
+        return _finding(
+            self.code,
+            self.name,
+            f"`{checkpoint.name}` was saved with {self.what} {self.saved}, the plan has {self.planned}, and "
+            f"a checkpoint cannot follow that: set `{self.key}` back, or start a new run",
+            self.key,
+            Quantity(
+                name=self.what,
+                value={"checkpoint": self.saved, "plan": self.planned},
+                source=str(checkpoint),
+            ),
         )
+
+
+def _differences(plan: Plan, manifest: dict[str, Any]) -> Iterator[_Difference]:
+    yield from _layout(plan, manifest)
     for section in ("peft", "quantization"):
         saved, planned = manifest.get(section), getattr(plan, section)
         if saved != planned:
-            yield _differs("I030", "resume-with-another-model", checkpoint, f"`{section}`", saved, planned, section)
+            yield _Difference(
+                code="I030",
+                name="resume-with-another-model",
+                what=f"`{section}`",
+                saved=saved,
+                planned=planned,
+                key=section,
+            )
 
 
-def _differs(code: str, name: str, checkpoint: Path, what: str, saved: Any, planned: Any, key: str) -> Finding:
-    return _finding(
-        code,
-        name,
-        f"`{checkpoint.name}` was saved with {what} {saved}, the plan has {planned}, and a checkpoint cannot follow "
-        f"that: set `{key}` back, or start a new run",
-        key,
-        Quantity(name=what, value={"checkpoint": saved, "plan": planned}, source=str(checkpoint)),
-    )
+def _layout(plan: Plan, manifest: dict[str, Any]) -> Iterator[_Difference]:
+    kind, before = plan.world.distributed_type, str(manifest.get("distributed_type"))
+    types = {"saved": before, "planned": kind}
+    if (kind in _SHARDED_KINDS) != (before in _SHARDED_KINDS):
+        yield _Difference(
+            code="I011", name="resume-across-fsdp", what="distributed type", key="fsdp", **types
+        )
+    elif kind in _SHARDED_KINDS and kind != before:
+        yield _Difference(
+            code="I012", name="resume-across-fsdp-versions", what="FSDP version", key="fsdp.version", **types
+        )
+    elif manifest.get("state_dict_type") != state_dict_type(plan):
+        yield _Difference(
+            code="I009",
+            name="resume-across-state-dict-types",
+            what="state-dict type",
+            saved=manifest.get("state_dict_type"),
+            planned=state_dict_type(plan),
+            key="fsdp.state_dict_type",
+        )
 
 
 def _finding(code: str, name: str, message: str, key: str, *evidence: Quantity) -> Finding:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from fsdpwiz.core.errors import FsdpwizError
+from fsdpwiz.core.findings import Finding
 from fsdpwiz.plan.types import Plan
 from fsdpwiz.runs.layout import RunFolder
 from fsdpwiz.train.events import Events
@@ -28,10 +30,10 @@ def run(plan: Plan, folder: RunFolder, *, attempt: int) -> None:
 def _run(plan: Plan, folder: RunFolder, attempt: int, rank: int, events: Events) -> None:
     with events.phase("start"):
         config, session = _start(plan, folder, attempt, rank, events)
-    trainer = _trainer(plan, config, session)
-    from fsdpwiz.train.resume import checkpoint_to_resume
+        from fsdpwiz.train.resume import checkpoint_to_resume
 
-    checkpoint = checkpoint_to_resume(plan, folder, attempt)
+        checkpoint = checkpoint_to_resume(plan, folder, attempt)
+    trainer = _trainer(plan, config, session)
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     with events.phase("export"):
         _export(trainer, session)
@@ -39,6 +41,7 @@ def _run(plan: Plan, folder: RunFolder, attempt: int, rank: int, events: Events)
 
 
 def _start(plan: Plan, folder: RunFolder, attempt: int, rank: int, events: Events) -> tuple[Any, Any]:
+    refuse_unbuilt(plan)
     if plan.world.device == "cpu":
         from fsdpwiz.train import cpu_fsdp
 
@@ -69,6 +72,7 @@ def _trainer(plan: Plan, config: Any, session: Any) -> Any:
             datasets = data.load(plan.data)
         with events.phase("load"):
             tokenizer = model.load_tokenizer(plan)
+            data.require_chat_template(datasets.train, tokenizer, plan)
             pretrained = model.load_model(plan)
         events.begin("prepare")
         progress = Progress(session)
@@ -97,3 +101,13 @@ def _export(trainer: Any, session: Any) -> None:
         tokenizer=trainer.processing_class,
         accelerator=trainer.accelerator,
     )
+
+
+def refuse_unbuilt(plan: Plan) -> None:
+    """Raise FsdpwizError for what a plan may say and this trainer does not do."""
+    for key, value in (("model.loading", plan.model.loading), ("checkpoint.mode", plan.checkpoint.mode)):
+        if value in ("streaming", "async"):
+            message = f"`{key}: {value}` is not obeyed by this version of the trainer; leave the key out"
+            raise FsdpwizError(
+                Finding(code="S006", name="key-not-obeyed", severity="error", key=key, message=message)
+            )

@@ -15,8 +15,12 @@ from fsdpwiz.train.events import Events
 
 
 def run_script(plan: Plan, this: process.RankProcess) -> None:
-    """Run the plan's script as `__main__` with its arguments; its exit code stays its own."""
-    assert plan.script is not None
+    """Run the plan's script as `__main__` with its arguments; its exit code stays its own.
+
+    Raises ValueError for a plan without script.
+    """
+    if plan.script is None:
+        raise ValueError("the plan names no script")
     events = Events(this.attempt.events(this.rank))
     events.start()
     with events.phase("start"):

@@ -56,16 +56,18 @@ class Recorded:
         return super().get_batch_samples(timed, *args, **kwargs)  # type: ignore[misc]
 
     def log(self, logs: dict[str, float], *args: Any, **kwargs: Any) -> None:
-        if "loss" in logs:
-            self.session.metrics.logged = dict(logs)
+        self.session.metrics.note(logs)
         super().log(logs, *args, **kwargs)  # type: ignore[misc]
 
     def _maybe_log_save_evaluate(self, *args: Any, **kwargs: Any) -> None:
         super()._maybe_log_save_evaluate(*args, **kwargs)  # type: ignore[misc]
-        metrics = self.session.metrics
-        if metrics.clock.ended:
-            metrics.write(self.state.global_step, getattr(self, "_total_train_tokens", None))  # type: ignore[attr-defined]
-        metrics.clock.restart()
+        state, control = self.state, self.control  # type: ignore[attr-defined]
+        self.session.metrics.finish(
+            state.global_step,
+            getattr(self, "_total_train_tokens", None),
+            # The trainer comes here once more when an epoch or the training has ended.
+            again=control.should_training_stop or float(state.epoch or 0.0).is_integer(),
+        )
 
     def _evaluate(self, *args: Any, **kwargs: Any) -> Any:
         with self.session.events.phase("evaluate"):
@@ -81,6 +83,13 @@ class Recorded:
     def _load_from_checkpoint(self, *args: Any, **kwargs: Any) -> None:
         super()._load_from_checkpoint(*args, **kwargs)  # type: ignore[misc]
         precision.cast_trainable(self.model, self.session.plan.model.trainable_dtype)  # type: ignore[attr-defined]
+
+    def _load_best_model(self) -> None:
+        super()._load_best_model()  # type: ignore[misc]
+        precision.cast_trainable(self.model, self.session.plan.model.trainable_dtype)  # type: ignore[attr-defined]
+
+    def create_model_card(self, *args: Any, **kwargs: Any) -> None:
+        """None for a checkpoint: it would stand beside the checkpoints and speak of none."""
 
     def _init_training_state(self, *args: Any, **kwargs: Any) -> Any:
         progress = super()._init_training_state(*args, **kwargs)  # type: ignore[misc]
@@ -115,21 +124,21 @@ class Progress(TrainerCallback):
         self._session = session
         self.trainer: Any = None
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_train_begin(self, *_: Any, **__: Any) -> None:
         precision.undo_upcast(self.trainer.model, self._session.plan)
         world.check(self.trainer, self._session.plan)
         self._session.events.end("prepare")
         self._session.events.begin("train")
         self._session.metrics.clock.restart()
 
-    def on_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_optimizer_step(self, *_: Any, **kwargs: Any) -> None:
         self._session.metrics.learning_rate = float(kwargs["optimizer"].param_groups[0]["lr"])
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_step_end(self, _args: Any, state: Any, *_: Any, **__: Any) -> None:
         self._session.metrics.clock.end_step()
         self._session.events.step(state.global_step)
 
-    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_train_end(self, *_: Any, **__: Any) -> None:
         self._session.events.end("train")
 
 

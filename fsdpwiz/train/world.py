@@ -31,7 +31,8 @@ def _faults(trainer: Any, plan: Plan) -> Iterator[Fault]:
         yield "distributed type", plan.world.distributed_type, kind
         return
     yield from _trainable_dtype(trainer, plan)
-    yield from {"FSDP2": _fsdp2, "FSDP1": _fsdp1, "DDP": _ddp, "NO": _nothing}[kind](trainer.model_wrapped, plan)
+    if kind in _WRAPPED:
+        yield from _WRAPPED[kind](trainer.model_wrapped, plan)
 
 
 def distributed_type(model: Any) -> str:
@@ -43,7 +44,9 @@ def distributed_type(model: Any) -> str:
         return "DDP"
     if any(isinstance(module, FSDPModule) for module in model.modules()):
         return "FSDP2"
-    return "FSDP1" if any(isinstance(module, FullyShardedDataParallel) for module in model.modules()) else "NO"
+    return (
+        "FSDP1" if any(isinstance(module, FullyShardedDataParallel) for module in model.modules()) else "NO"
+    )
 
 
 def _ranks(trainer: Any, plan: Plan) -> Iterator[Fault]:
@@ -124,8 +127,7 @@ def _ddp(model: Any, plan: Plan) -> Iterator[Fault]:
         yield "ranks that share gradients", plan.world.world_size, size
 
 
-def _nothing(model: Any, plan: Plan) -> Iterator[Fault]:
-    return iter(())
+_WRAPPED = {"FSDP2": _fsdp2, "FSDP1": _fsdp1, "DDP": _ddp}
 
 
 def _units(model: Any, plan: Plan, unit_class: type) -> Iterator[Fault]:
@@ -164,8 +166,8 @@ def _finding(trainer: Any, faults: list[Fault]) -> Finding:
         severity="error",
         rank=rank,
         message=(
-            f"Rank {rank} is not in the world that the plan describes: {said}; nothing was trained. Start the "
-            "run with `fsdpwiz run`, or with the lines of its command.txt and the environment they set"
+            f"Rank {rank} is not in the world that the plan describes: {said}; nothing was trained. Start "
+            "the run with `fsdpwiz run`, or with the lines of its command.txt and the environment they set"
         ),
         evidence=tuple(
             Quantity(name=what, value={"planned": planned, "found": found}, source=f"rank {rank}")

@@ -31,6 +31,7 @@ FSDP1: dict[str, Any] = {
     "cpu_ram_efficient_loading": False,
     "sync_module_states": False,
 }
+DEFAULTS = {"FSDP2": FSDP2, "FSDP1": FSDP1}
 GLOBAL_BATCH = 4
 TRAINING: dict[str, Any] = {
     "max_steps": 3,
@@ -44,13 +45,19 @@ TRAINING: dict[str, Any] = {
 }
 
 
-def make_plan(model_path: Path, data_path: Path, /, *, kind: str = "NO", ranks: int = 1, **changes: Any) -> Plan:
+def make_plan(
+    model_path: Path, data_path: Path, /, *, kind: str = "NO", ranks: int = 1, **changes: Any
+) -> Plan:
     """A plan of `kind` on `ranks` CPU processes, whose global batch is GLOBAL_BATCH.
 
     `changes`: `training` and `fsdp` are merged into the defaults, `accumulation` and `mesh` are what
     they say, every other name is a field of the plan or of its `model`.
     """
-    fsdp = {**(FSDP1 if kind == "FSDP1" else FSDP2), **changes.pop("fsdp", {})} if kind.startswith("FSDP") else None
+    fsdp = (
+        {**(FSDP1 if kind == "FSDP1" else FSDP2), **changes.pop("fsdp", {})}
+        if kind.startswith("FSDP")
+        else None
+    )
     accumulation = changes.pop("accumulation", 1)
     micro = GLOBAL_BATCH // (ranks * accumulation)
     training = {
@@ -118,7 +125,12 @@ def make_plan(model_path: Path, data_path: Path, /, *, kind: str = "NO", ranks: 
             "mesh": mesh,
             "distributed_type": kind,
         },
-        "batch": {"micro": micro, "accumulation": accumulation, "global": GLOBAL_BATCH, "tokens_per_step": None},
+        "batch": {
+            "micro": micro,
+            "accumulation": accumulation,
+            "global": GLOBAL_BATCH,
+            "tokens_per_step": None,
+        },
         "units": ["LlamaDecoderLayer"] if fsdp else [],
         "versions": {},
         "hash": "0" * 16,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import os
 import random
@@ -24,11 +25,10 @@ def serve() -> None:
 
 
 def _import_everything() -> None:
-    import accelerate.commands.launch
-    import peft
     import torch
-    import trl.trainer.sft_trainer  # noqa: F401
 
+    for name in ("accelerate.commands.launch", "peft", "trl.trainer.sft_trainer"):
+        importlib.import_module(name)
     torch.set_num_threads(1)
 
 

@@ -33,7 +33,9 @@ class Outcome:
 
     @property
     def errors(self) -> list[str]:
-        return [f"rank {rank}: {report['error']}" for rank, report in enumerate(self.ranks) if report["error"]]
+        return [
+            f"rank {rank}: {report['error']}" for rank, report in enumerate(self.ranks) if report["error"]
+        ]
 
     def metrics(self) -> list[dict[str, Any]]:
         lines = self.folder.metrics.read_text(encoding="utf-8").splitlines()
