@@ -18,6 +18,10 @@ _SECRET_NAME = re.compile(
     r"(?:^|_)(?:token|secret|password|passwd|api_?key|access_?key|private_?key|credentials?)$", re.I
 )
 
+_TOKEN_OF_TEXT = re.compile(
+    r"(?:^|_)(?:bos|eos|pad|unk|sep|cls|mask|start|end|stop|image|special)_token$", re.I
+)
+
 HIDDEN = "‹hidden›"
 
 
@@ -28,7 +32,7 @@ def contains_secret(text: str) -> bool:
 
 def names_secret(name: str) -> bool:
     """Whether a key or variable of this name holds a secret, e.g. "hub_token", "WANDB_API_KEY"."""
-    return bool(_SECRET_NAME.search(name))
+    return bool(_SECRET_NAME.search(name)) and not _TOKEN_OF_TEXT.search(name)
 
 
 def redact(text: str) -> str:

@@ -43,14 +43,13 @@ _KEY = "global_batch_size"
 
 def word(problem: Problem) -> Found:
     detail = problem.detail
-    wanted, micro, ranks = detail.get("wanted"), detail.get("micro") or 0, detail.get("ranks") or 0
-    step = micro * ranks
-    if not isinstance(wanted, int):
-        sizes = f"a micro batch of {micro} and {detail.get('accumulation')} accumulation steps"
-        return Found(message=f"The batch of {sizes} is empty; each must be at least 1")
-    if step < 1 or wanted < 1:
+    wanted, micro, ranks = (
+        detail.get(name) for name in ("global_batch_size", "micro", "data_parallel_ranks")
+    )
+    step = (micro or 0) * (ranks or 0)
+    if not isinstance(wanted, int) or wanted < 1 or step < 1:
         return Found(
-            message=f"`{_KEY}: {wanted}` with a micro batch of {micro} is empty; each must be at least 1"
+            message="The batch is empty: micro batch, accumulation and global batch must be at least 1"
         )
     nearest = sorted({size for size in (wanted // step * step, (wanted // step + 1) * step) if size > 0})
     fixes = tuple(

@@ -34,17 +34,18 @@ from collections.abc import Iterator
 
 from fsdpwiz.facts.types import Data, Model
 from fsdpwiz.plan.types import Plan
+from fsdpwiz.recipe.types import Recipe
 from fsdpwiz.rules.rule import Found
 
 NAME = "no-chat-template"
 SEVERITY = "error"
 
 
-def check(model: Model, data: Data, plan: Plan) -> Iterator[Found]:
+def check(recipe: Recipe, model: Model, data: Data, plan: Plan) -> Iterator[Found]:
     if plan.script or data.format != "messages" or plan.training.get("chat_template_path"):
         return
     if model.chat_template is False:
-        name = plan.model.name_or_path
+        name = recipe.value("model.name_or_path")
         yield Found(
             message=f"The data is conversational and `{name}` has no chat template", key="data.name_or_path"
         )

@@ -33,6 +33,7 @@ from fsdpwiz.rules.wording import literal
 
 NAME = "run-still-running"
 SEVERITY = "error"
+STAGE = "command"
 
 
 def word(problem: Problem) -> Found:

@@ -33,6 +33,7 @@ from fsdpwiz.rules.wording import literal
 
 NAME = "script-not-found"
 SEVERITY = "error"
+STAGE = "command"
 
 
 def word(problem: Problem) -> Found:

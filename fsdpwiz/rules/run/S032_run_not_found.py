@@ -34,6 +34,7 @@ from fsdpwiz.rules.wording import listed, literal
 
 NAME = "run-not-found"
 SEVERITY = "error"
+STAGE = "command"
 EXIT = 2
 
 

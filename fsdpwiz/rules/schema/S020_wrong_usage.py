@@ -32,6 +32,7 @@ from fsdpwiz.rules.rule import Found
 
 NAME = "wrong-usage"
 SEVERITY = "error"
+STAGE = "command"
 EXIT = 2
 
 

@@ -32,6 +32,7 @@ from fsdpwiz.rules.rule import Found
 
 NAME = "rule-crashed"
 SEVERITY = "warning"
+STAGE = "command"
 
 
 def word(problem: Problem) -> Found:

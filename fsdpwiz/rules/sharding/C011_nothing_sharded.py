@@ -32,7 +32,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from fsdpwiz.core.findings import Fix
 from fsdpwiz.plan.types import Plan
 from fsdpwiz.recipe.types import Recipe
 from fsdpwiz.rules.rule import Found
@@ -54,7 +53,6 @@ def check(recipe: Recipe, plan: Plan) -> Iterator[Found]:
             message=f"`{_NO_SHARD_KEY}: NO_SHARD` shards nothing and is deprecated; `fsdp: null` is DDP",
             key=_NO_SHARD_KEY,
             severity="warning",
-            fixes=(Fix(title="train by DDP", edits={"fsdp": None}, safety="manual"),),
         )
 
 
