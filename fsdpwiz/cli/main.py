@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     out.reset(json="--json" in _before_double_dash(words))
     if _COMPLETION_VARIABLE in os.environ:
-        return int(build_command().main(words, prog_name=PROGRAM, standalone_mode=False) or 0)
+        return _complete(words)
     try:
         code = _run(words)
         sys.stdout.flush()
@@ -41,9 +41,9 @@ def build_command() -> Any:
     app = typer.Typer(
         name=PROGRAM,
         cls=VerbGroup,
+        add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["--help", "-h"]},
     )
     app.callback(invoke_without_command=True)(_root)
     command = typer.main.get_command(app)
@@ -53,14 +53,22 @@ def build_command() -> Any:
 
 def _root(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Show the version.", is_eager=True)] = False,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+    install_completion: Annotated[
+        bool, typer.Option("--install-completion", help="Install completion for the current shell.")
+    ] = False,
+    show_completion: Annotated[
+        bool, typer.Option("--show-completion", help="Show completion for the current shell.")
+    ] = False,
 ) -> None:
     """Fine-tune large models with PyTorch FSDP and TRL: one recipe in, a model that loads out."""
     if version:
         _show_version()
         raise typer.Exit()
+    if install_completion or show_completion:
+        _offer_completion(context, install=install_completion)
     if context.invoked_subcommand is None:
-        out.data(context.get_help())
+        out.text(context.get_help())
         raise typer.Exit()
 
 
@@ -68,6 +76,23 @@ def _show_version() -> None:
     if out.json:
         out.document({"version": __version__})
     out.data(f"{PROGRAM} {__version__}")
+
+
+def _complete(words: list[str]) -> int:
+    """Answer the shell's question, which stands in the environment."""
+    from typer.completion import completion_init
+
+    completion_init()
+    return int(build_command().main(words, prog_name=PROGRAM, standalone_mode=False) or 0)
+
+
+def _offer_completion(context: typer.Context, *, install: bool) -> None:
+    """Install or show the shell's completion script; typer ends the process."""
+    from typer import completion
+
+    completion.completion_init()
+    callback = completion.install_callback if install else completion.show_callback
+    callback(context, None, True)  # type: ignore[arg-type]  the parameter is not looked at
 
 
 def _run(words: list[str]) -> int:

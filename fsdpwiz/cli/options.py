@@ -21,7 +21,7 @@ RecipeArgument = Annotated[
 OverridesArgument = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[SECTION.KEY=VALUE]...",
+        metavar="SECTION.KEY=VALUE",
         help="Values that win over the recipe's, e.g. `sft.max_steps=10`.",
         autocompletion=completion.overrides,
         show_default=False,
@@ -38,14 +38,22 @@ def _quiet(value: bool) -> None:
     out.quiet = out.quiet or value
 
 
-def _verbose(value: int) -> None:
-    out.verbosity = max(out.verbosity, value)
+def _verbose(value: bool) -> None:
+    out.verbose = out.verbose or value
 
 
 def _debug(value: bool) -> None:
     out.debug = out.debug or value
 
 
+def _help(context: typer.Context, value: bool) -> None:
+    if value:
+        out.text(context.get_help())
+        raise typer.Exit()
+
+
+# Flags only, and a --help of our own: typer brings in pydantic for every other type of option, its own
+# --help included, which makes up half the time of a cheap command.
 def _shared(
     json: Annotated[
         bool,
@@ -60,21 +68,18 @@ def _shared(
         ),
     ] = False,
     verbose: Annotated[
-        int,
-        typer.Option(
-            "-v",
-            "--verbose",
-            count=True,
-            callback=_verbose,
-            expose_value=False,
-            show_default=False,
-            help="Say more.",
-        ),
-    ] = 0,
+        bool, typer.Option("--verbose", "-v", callback=_verbose, expose_value=False, help="Say more.")
+    ] = False,
     debug: Annotated[
         bool,
         typer.Option(
             "--debug", callback=_debug, expose_value=False, help="Show the traceback of a failure of fsdpwiz."
+        ),
+    ] = False,
+    help: Annotated[
+        bool,
+        typer.Option(
+            "--help", "-h", callback=_help, expose_value=False, is_eager=True, help="Show this message."
         ),
     ] = False,
 ) -> None:

@@ -20,7 +20,7 @@ class Output:
     """Where everything a person or a script sees goes through; one per process, `out`.
 
     `json`: the command was asked for JSON, so only `document` may write to stdout.
-    `quiet`: no notes. `verbosity`: how often -v was given. `debug`: tracebacks are wanted.
+    `quiet`: no notes. `verbose`: details too. `debug`: tracebacks are wanted.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Output:
         """Forget the options of an earlier command."""
         self.json = json
         self.quiet = False
-        self.verbosity = 0
+        self.verbose = False
         self.debug = False
 
     def document(self, document: Mapping[str, Any]) -> None:
@@ -43,6 +43,10 @@ class Output:
         if not self.json:
             self._write("stdout", visible(text))
 
+    def text(self, text: str) -> None:
+        """What is text whatever was asked for (help), on stdout."""
+        self._write("stdout", visible(text))
+
     def note(self, text: str) -> None:
         """What happens meanwhile, on stderr (nothing with --quiet)."""
         if not self.quiet:
@@ -50,7 +54,7 @@ class Output:
 
     def detail(self, text: str) -> None:
         """What only -v shows, on stderr."""
-        if self.verbosity:
+        if self.verbose:
             self._write("stderr", visible(text))
 
     def warn(self, text: str) -> None:

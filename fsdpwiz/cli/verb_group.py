@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 from difflib import get_close_matches
 from pathlib import Path
@@ -24,9 +23,8 @@ def verb_names() -> list[str]:
 
 def verb_help(name: str) -> str:
     """The first line of the verb's docstring, read without importing the file."""
-    text = (_FOLDER / f"{name.replace('-', '_')}.py").read_text(encoding="utf-8")
-    lines = (ast.get_docstring(ast.parse(text)) or "").splitlines()
-    return lines[0] if lines else ""
+    with (_FOLDER / f"{name.replace('-', '_')}.py").open(encoding="utf-8") as stream:
+        return stream.readline().strip().strip('"')
 
 
 def load_verb(name: str) -> Any:

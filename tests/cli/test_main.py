@@ -154,7 +154,7 @@ def test_options_of_one_command_do_not_reach_the_next(invoke: Invoke) -> None:
     assert out.json
 
     invoke("explain", "S001")
-    assert not (out.quiet or out.debug or out.json or out.verbosity)
+    assert not (out.quiet or out.debug or out.json or out.verbose)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["schema"], ["recipes"], ["explain", "S001"]])

@@ -49,7 +49,7 @@ def test_quiet_leaves_data_warnings_and_errors(out: Output, capsys: pytest.Captu
 
 def test_details_need_v(out: Output, capsys: pytest.CaptureFixture[str]) -> None:
     out.detail("small")
-    out.verbosity = 1
+    out.verbose = True
     out.detail("print")
 
     assert capsys.readouterr().err == "print\n"

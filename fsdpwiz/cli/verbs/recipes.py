@@ -9,7 +9,6 @@ import typer
 
 from fsdpwiz.cli.completion import recipes as complete_recipe
 from fsdpwiz.cli.output import out
-from fsdpwiz.cli.recipe_copy import copy_recipe
 from fsdpwiz.recipe.library import Shipped, shipped
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -57,12 +56,14 @@ def copy(
     path: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[PATH]", help="File or folder to copy to, by default this one.", show_default=False
+            metavar="PATH", help="File or folder to copy to, by default this one.", show_default=False
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
 ) -> None:
     """Copy a shipped recipe, and the data beside it that it names, to edit it."""
+    from fsdpwiz.cli.recipe_copy import copy_recipe
+
     written = copy_recipe(_named(name), path or Path(), force=force)
     if out.json:
         return out.document({"written": [str(file) for file in written]})
