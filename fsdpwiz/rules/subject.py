@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fsdpwiz.core.problem import Problem
 from fsdpwiz.facts.types import Facts
-from fsdpwiz.plan.types import Plan
-from fsdpwiz.recipe.types import Recipe
+
+if TYPE_CHECKING:
+    from fsdpwiz.plan.types import Plan
+    from fsdpwiz.recipe.types import Recipe
 
 _FACT_NAMES = (
     "gpus", "host", "declared_gpus", "declared_host", "disk", "software", "slurm",

@@ -230,8 +230,8 @@ def test_messages_show_control_characters_and_hide_secrets() -> None:
 
 
 WORDS = """got legal nearest elsewhere owner expected edits suggestion reference limit override reason path
-mesh world_size micro missing extra known tensors saved planned checkpoint rank signal waited_s global_batch_size
-data_parallel_ranks"""
+mesh world_size micro missing extra known tensors saved planned checkpoint rank signal waited_s
+global_batch_size data_parallel_ranks"""
 
 details = st.dictionaries(
     st.sampled_from(WORDS.split()),

@@ -43,10 +43,9 @@ _KEY = "global_batch_size"
 
 def word(problem: Problem) -> Found:
     detail = problem.detail
-    wanted, micro, ranks = (
-        detail.get(name) for name in ("global_batch_size", "micro", "data_parallel_ranks")
-    )
-    step = (micro or 0) * (ranks or 0)
+    wanted = detail.get("global_batch_size")
+    micro, ranks = int(detail.get("micro") or 0), int(detail.get("data_parallel_ranks") or 0)
+    step = micro * ranks
     if not isinstance(wanted, int) or wanted < 1 or step < 1:
         return Found(
             message="The batch is empty: micro batch, accumulation and global batch must be at least 1"

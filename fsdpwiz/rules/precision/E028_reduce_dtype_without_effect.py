@@ -2,7 +2,7 @@
 
 ## What
 
-`reduce_dtype` is given, and the run is DDP or one process.
+The run is DDP or one process, and `reduce_dtype` is not the type that gradients are held in.
 
 ## Why
 
@@ -12,6 +12,8 @@ the sum.
 ## Example
 
     fsdp: null
+    mixed_precision: "no"
+    model: {dtype: bfloat16}
     reduce_dtype: float32
 
 ## How to fix
@@ -45,7 +47,7 @@ _KEY = "reduce_dtype"
 
 def check(recipe: Recipe, plan: Plan) -> Iterator[Found]:
     kind = plan.world.distributed_type
-    if recipe.value(_KEY) is None or kind in ("FSDP1", "FSDP2"):
+    if recipe.value(_KEY) in (None, plan.model.trainable_dtype) or kind in ("FSDP1", "FSDP2"):
         return
     one_process = kind == "NO"
     how = (

@@ -28,44 +28,56 @@ def _is(*values: Any) -> Callable[[Any], bool]:
     return lambda value: value in values
 
 
+def _not(*values: Any) -> Callable[[Any], bool]:
+    return lambda value: value is not None and value not in values
+
+
 def _above_one(value: Any) -> bool:
     return isinstance(value, int) and value > 1
 
 
-def _not_default_initialisation(value: Any) -> bool:
-    return value not in (None, True, "gaussian", "default")
+def _changes_base(value: Any) -> bool:
+    """Whether PEFT takes part of the base weights into such an adapter, or wants data for it first."""
+    names = ("pissa", "olora", "corda", "loftq", "lora_ga", "eva")
+    return isinstance(value, str) and value.startswith(names)
 
 
 def _filled(value: Any) -> bool:
     return bool(value)
 
 
-_MERGE = "the export cannot merge such an adapter yet"
+_MERGE = "the export cannot merge such an adapter"
+_INITIAL = "it changes the base weights or needs data first, so the export cannot merge the adapter"
 _AXIS = "only the data axes `dp_replicate_size` and `dp_shard_size` are built"
+_PUSHED = "only the verified model is pushed, once, at the end"
+_UNREAD = "the trainer does not read it"
+
+_UNMERGEABLE = (
+    "alora_invocation_tokens", "arrow_config", "layer_replication", "monteclora_config", "target_parameters",
+    "trainable_token_indices", "use_bdlora", "use_qalora", "kasa_config", "velora_config",
+)  # fmt: skip
 
 ROWS: tuple[NotObeyed, ...] = (
     NotObeyed(
-        "model.loading", _is("streaming"), "streaming loads are not built yet; `rank0` or `every_rank` work"
+        "model.loading", _is("streaming"), "streaming loads are not built; `rank0` and `every_rank` work"
     ),
-    NotObeyed("checkpoint.mode", _is("async"), "asynchronous checkpoints are not built yet; `sync` works"),
+    NotObeyed("checkpoint.mode", _is("async"), "asynchronous checkpoints are not built; `sync` works"),
     NotObeyed("checkpoint.staging_gb", _given, "only asynchronous checkpoints have a staging buffer"),
-    NotObeyed(
-        "launcher", _is("slurm"), "the Slurm launcher is not built yet; `launcher: local` on each node works"
-    ),
-    NotObeyed("parallelism.tp_size", _above_one, _AXIS),
-    NotObeyed("parallelism.cp_size", _above_one, _AXIS),
-    NotObeyed("parallelism.sp_size", _above_one, _AXIS),
-    NotObeyed("peft.use_dora", _true, _MERGE),
-    NotObeyed("peft.init_lora_weights", _not_default_initialisation, _MERGE),
-    NotObeyed("peft.trainable_token_indices", _filled, _MERGE),
-    NotObeyed("peft.layer_replication", _filled, _MERGE),
+    NotObeyed("launcher", _is("slurm"), "the Slurm launcher is not built; `local` on each node works"),
+    *(NotObeyed(f"parallelism.{axis}_size", _above_one, _AXIS) for axis in ("tp", "cp", "sp")),
+    NotObeyed("peft.peft_type", _not("LORA"), "only LoRA is built"),
+    NotObeyed("peft.task_type", _not("CAUSAL_LM"), "only causal language models are trained"),
+    NotObeyed("peft.inference_mode", _true, "nothing would be trained"),
+    NotObeyed("peft.init_lora_weights", _changes_base, _INITIAL),
     NotObeyed("peft.megatron_config", _given, "Megatron layers are not built"),
-    NotObeyed("peft.loftq_config", _filled, _MERGE),
-    NotObeyed("peft.eva_config", _given, _MERGE),
-    NotObeyed("peft.corda_config", _given, _MERGE),
-    NotObeyed("peft.arrow_config", _given, _MERGE),
-    NotObeyed("peft.use_qalora", _true, _MERGE),
+    *(NotObeyed(f"peft.{key}", _filled, _MERGE) for key in _UNMERGEABLE),
     NotObeyed("quantization.load_in_8bit", _true, "8-bit weights cannot be sharded; `load_in_4bit` works"),
+    NotObeyed("sft.hub_strategy", _not("end"), _PUSHED),
+    NotObeyed("sft.hub_always_push", _true, _PUSHED),
+    *(
+        NotObeyed(f"sft.{key}", _given, _UNREAD)
+        for key in ("do_train", "do_eval", "do_predict", "local_rank")
+    ),
 )
 
 
