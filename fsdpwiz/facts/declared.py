@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from fsdpwiz.core.text import visible
 from fsdpwiz.core.units import GB
 from fsdpwiz.facts.gpu_catalogue import gpu_by_name, nearest_gpu_names
+from fsdpwiz.facts.one_line import one_line
 from fsdpwiz.facts.types import Gpu, Gpus, Host
 from fsdpwiz.facts.unknown import UnknownFact
 
@@ -34,7 +34,7 @@ def declared_gpus(cluster: Mapping[str, Any]) -> Gpus:
     cards = tuple(
         Gpu(
             index=index,
-            name=known.name if known else visible(name, limit=80) if isinstance(name, str) else "GPU",
+            name=known.name if known else one_line(name, limit=80) if isinstance(name, str) else "GPU",
             memory_bytes=memory_bytes,
             compute_capability=known.compute_capability if known else None,
         )
@@ -56,9 +56,8 @@ def _unknown_memory(name: object) -> str:
         return "`cluster.gpu` is not given"
     nearest = nearest_gpu_names(name)
     hint = f"; the nearest are {', '.join(f'`{near}`' for near in nearest)}" if nearest else ""
-    return (
-        f"the catalogue has no GPU `{visible(name, limit=80)}` and `cluster.gpu_memory_gb` is not given{hint}"
-    )
+    named = one_line(name)
+    return f"the catalogue has no GPU `{named}` and `cluster.gpu_memory_gb` is not given{hint}"
 
 
 def _count(value: object) -> int | None:

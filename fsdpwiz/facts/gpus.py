@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fsdpwiz.core.text import visible
+from fsdpwiz.facts.one_line import one_line
 from fsdpwiz.facts.types import Gpu, Gpus
 from fsdpwiz.facts.unknown import UnknownFact
 from fsdpwiz.facts.visible_devices import Chosen, chosen_devices
@@ -71,7 +71,7 @@ class _Nvml:
             return (
                 self._slice(handle, index=0)
                 if handle
-                else f"MIG slice `{visible(device.mig, limit=80)}` is not on this machine"
+                else f"MIG slice `{one_line(device.mig, limit=80)}` is not on this machine"
             )
         index = device.index or 0
         handle = handles[index]

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from fsdpwiz.core.text import visible
 from fsdpwiz.facts.data.splits import files_by_split, split_names
+from fsdpwiz.facts.one_line import one_line
 from fsdpwiz.facts.regular_file import UnreadableFileError, read_bytes, read_json_object
 
 KINDS = {".jsonl": "json", ".json": "json", ".ndjson": "json", ".parquet": "parquet"}
@@ -48,9 +48,9 @@ def find_files(folder: Path, split: str) -> FolderFiles:
         return FolderFiles(problem="no .jsonl, .json or .parquet file in the folder")
     missing = [name for name in split_names(split) if name not in by_split]
     if missing:
-        shown = ", ".join(f"`{visible(name, limit=40)}`" for name in list(by_split)[:5])
+        shown = ", ".join(f"`{one_line(name, limit=40)}`" for name in list(by_split)[:5])
         return FolderFiles(
-            problem=f"no split `{visible(missing[0], limit=40)}` in the folder: it has {shown}"
+            problem=f"no split `{one_line(missing[0], limit=40)}` in the folder: it has {shown}"
         )
     wanted = [name for part in split_names(split) for name in by_split[part]]
     every = [name for part in by_split.values() for name in part]
@@ -66,7 +66,7 @@ def _of_one_kind(folder: Path, wanted: list[str], every: list[str]) -> FolderFil
         return FolderFiles(unchecked=f"most of its files are `{most_common}`, which only the trainer reads")
     others = [name for name in wanted if KINDS.get(_suffix(name)) != kind]
     if others:
-        shown = visible(others[0], limit=80)
+        shown = one_line(others[0], limit=80)
         return FolderFiles(
             problem=f"files of several kinds in one split: `{shown}` beside `{most_common}` files"
         )

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from fsdpwiz.core.text import visible
+from fsdpwiz.facts.one_line import one_line
 
 
 class BadJSONError(ValueError):
@@ -18,7 +18,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise BadJSONError(f"the key `{visible(twice, limit=40)}` stands twice in one object")
+        raise BadJSONError(f"the key `{one_line(twice, limit=40)}` stands twice in one object")
     return found
 
 
@@ -53,4 +53,4 @@ def message_of(error: Exception) -> str:
         return "nested too deeply"
     if isinstance(error, UnicodeDecodeError):
         return f"not UTF-8 text (byte {error.start + 1})"
-    return str(error) if isinstance(error, BadJSONError) else f"not JSON: {visible(str(error), limit=120)}"
+    return str(error) if isinstance(error, BadJSONError) else f"not JSON: {one_line(str(error), limit=120)}"

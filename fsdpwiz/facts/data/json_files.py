@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from fsdpwiz.core.text import visible
 from fsdpwiz.facts.data.json_document import holds_list, read_document, spans_lines
 from fsdpwiz.facts.data.json_lines import read_lines
 from fsdpwiz.facts.data.line_count import count_filled_lines
 from fsdpwiz.facts.data.rows import filled_columns, find_format, row_fault
 from fsdpwiz.facts.data.sample import BYTES_LIMIT, ROWS_LIMIT, Broken, Budget, Row
+from fsdpwiz.facts.one_line import one_line
 from fsdpwiz.facts.regular_file import UnreadableFileError, open_regular
 from fsdpwiz.facts.types import DataFault
 from fsdpwiz.methods.method import DataFormat
@@ -51,7 +51,7 @@ class JsonSample:
             with open_regular(path) as stream:
                 self._look(path, stream)
         except (UnreadableFileError, OSError) as error:
-            self.problem = self.problem or f"`{visible(path.name, limit=80)}` cannot be read: {error}"
+            self.problem = self.problem or f"`{one_line(path.name, limit=80)}` cannot be read: {error}"
 
     def _look(self, path: Path, stream: BinaryIO) -> None:
         start = stream.read(_START_BYTES)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fsdpwiz.core.text import visible
 from fsdpwiz.facts.data.rows import find_format
+from fsdpwiz.facts.one_line import one_line
 from fsdpwiz.facts.regular_file import UnreadableFileError, open_regular
 from fsdpwiz.methods.method import DataFormat
 
@@ -32,7 +32,7 @@ def read_parquet(files: Sequence[Path], formats: Sequence[DataFormat]) -> Parque
     for path in files:
         problem = _not_parquet(path)
         if problem is not None:
-            return ParquetFacts(problem=f"`{visible(path.name, limit=80)}` {problem}")
+            return ParquetFacts(problem=f"`{one_line(path.name, limit=80)}` {problem}")
     try:
         parquet = importlib.import_module("pyarrow.parquet")
     except ImportError:
@@ -45,7 +45,7 @@ def read_parquet(files: Sequence[Path], formats: Sequence[DataFormat]) -> Parque
                 rows += opened.metadata.num_rows
         except (OSError, ValueError, RuntimeError, MemoryError) as error:
             return ParquetFacts(
-                problem=f"`{visible(path.name, limit=80)}` cannot be read: {_first_line(error)}"
+                problem=f"`{one_line(path.name, limit=80)}` cannot be read: {_first_line(error)}"
             )
     return _judged(schemas, rows, formats)
 
@@ -54,24 +54,25 @@ def _judged(schemas: list[Any], rows: int, formats: Sequence[DataFormat]) -> Par
     columns = frozenset.intersection(*(frozenset(schema.names) for schema in schemas))
     found = find_format(columns, formats)
     needed = found.columns if found else ()
-    faults = [fault for schema in schemas for name in needed if (fault := _type_fault(schema, name))]
-    problem = "no rows" if rows == 0 else next(iter(faults), None)
+    is_text = found is not None and found.name == "text"
+    faults = [_type_fault(schema, name, is_text=is_text) for schema in schemas for name in needed]
+    problem = "no rows" if rows == 0 else next((fault for fault in faults if fault), None)
     return ParquetFacts(columns=columns, rows=rows, format=found, problem=problem)
 
 
-def _type_fault(schema: Any, name: str) -> str | None:
+def _type_fault(schema: Any, name: str, *, is_text: bool) -> str | None:
     """What is wrong with a column's type; columns the method does not need are not judged."""
     types = importlib.import_module("pyarrow.types")
     kind = schema.field(name).type
     kind = kind.value_type if types.is_dictionary(kind) else kind
-    is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
-    is_list = types.is_list(kind) or types.is_large_list(kind)
-    if name == "messages" and not is_list:
+    holds_text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    holds_list = types.is_list(kind) or types.is_large_list(kind)
+    if name == "messages" and not holds_list:
         return f"the column `messages` is {kind}, not a list of messages"
-    if name == "text" and not is_text:
-        return f"the column `text` is {kind}, not text"
-    if not is_text and not is_list:
-        return f"the column `{visible(name, limit=40)}` is {kind}, neither text nor a list of messages"
+    if is_text and not holds_text:
+        return f"the column `{one_line(name, limit=40)}` is {kind}, not text"
+    if not holds_text and not holds_list:
+        return f"the column `{one_line(name, limit=40)}` is {kind}, neither text nor a list of messages"
     return None
 
 
@@ -89,4 +90,4 @@ def _not_parquet(path: Path) -> str | None:
 
 
 def _first_line(error: Exception) -> str:
-    return visible(str(error).partition("\n")[0], limit=120) or type(error).__name__
+    return one_line(str(error).partition("\n")[0], limit=120) or type(error).__name__

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from fsdpwiz.core.text import visible
 from fsdpwiz.facts.data.folder import KINDS, find_files, saved_columns
 from fsdpwiz.facts.data.json_files import JsonSample
 from fsdpwiz.facts.data.parquet import read_parquet
 from fsdpwiz.facts.data.rows import find_format
 from fsdpwiz.facts.data.splits import split_names
 from fsdpwiz.facts.local_path import find_local, is_hub_id
+from fsdpwiz.facts.one_line import one_line
 from fsdpwiz.facts.types import Data
 from fsdpwiz.methods.method import DataFormat
 
@@ -40,13 +40,13 @@ def _of_file(path: Path, split: str, formats: Sequence[DataFormat]) -> Data:
         return Data(source="measured", where="file", files=(path,), problem="no such file")
     other = [name for name in split_names(split) if name != "train"]
     if other:
-        problem = f"no split `{visible(other[0], limit=40)}`: a single file has only `train`"
+        problem = f"no split `{one_line(other[0], limit=40)}`: a single file has only `train`"
         return Data(source="measured", where="file", files=(path,), problem=problem)
     suffix = path.suffix.lower()
     if suffix in _COMPRESSED:
         return Data(source="measured", where="file", files=(path,), unchecked="it is compressed")
     if suffix not in KINDS:
-        problem = f"`{visible(suffix or path.name, limit=40)}` is not read: use .jsonl, .json or .parquet"
+        problem = f"`{one_line(suffix or path.name, limit=40)}` is not read: use .jsonl, .json or .parquet"
         return Data(source="measured", where="file", files=(path,), problem=problem)
     return (
         _of_parquet("file", (path,), formats)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from fsdpwiz.core.text import visible
+from fsdpwiz.facts.one_line import one_line
 from fsdpwiz.facts.regular_file import json_kind
 from fsdpwiz.methods.method import DataFormat
 
-# What a column of this name has to hold, whatever the method; others are not looked into.
-_TEXT = frozenset({"text"})
+# What a column has to hold: text in the format of this name, whatever its column is called; else by
+# the column's name, whatever the method. Others are not looked into.
+_TEXT_FORMAT = "text"
 _MESSAGES = frozenset({"messages"})
 _TEXT_OR_MESSAGES = frozenset({"prompt", "completion", "chosen", "rejected"})
 
@@ -50,7 +51,7 @@ def content_fault(row: Mapping[str, Any], found: DataFormat) -> str | None:
         value = row[name]
         if name in _TEXT_OR_MESSAGES:
             kinds.add(type(value))
-        fault = _column_fault(name, value)
+        fault = _column_fault(name, value, is_text=found.name == _TEXT_FORMAT)
         if fault is not None:
             return fault
     if len(kinds) > 1:
@@ -58,10 +59,10 @@ def content_fault(row: Mapping[str, Any], found: DataFormat) -> str | None:
     return None
 
 
-def _column_fault(name: str, value: Any) -> str | None:
+def _column_fault(name: str, value: Any, *, is_text: bool) -> str | None:
     if name in _MESSAGES or (name in _TEXT_OR_MESSAGES and isinstance(value, list)):
         return _messages_fault(name, value)
-    if name in _TEXT | _TEXT_OR_MESSAGES and not isinstance(value, str):
+    if (is_text or name in _TEXT_OR_MESSAGES) and not isinstance(value, str):
         return f"`{name}` is {json_kind(value)}, not text"
     return None
 
@@ -97,6 +98,6 @@ def _wanted(formats: Sequence[DataFormat]) -> str:
 
 
 def _names(columns: Iterable[str]) -> str:
-    names = [f"`{visible(name, limit=40)}`" for name in sorted(columns)]
+    names = [f"`{one_line(name, limit=40)}`" for name in sorted(columns)]
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return (", ".join(names[:5]) + more) or "no column"

@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fsdpwiz.core.text import visible
 from fsdpwiz.facts.local_path import find_local, is_hub_id
 from fsdpwiz.facts.model.catalogue import architecture_of, catalogued_model
 from fsdpwiz.facts.model.config import read_config
 from fsdpwiz.facts.model.hub_cache import cache_folder, find_snapshot
 from fsdpwiz.facts.model.tokenizer import has_chat_template, has_tokenizer
 from fsdpwiz.facts.model.weights import read_weights
+from fsdpwiz.facts.one_line import one_line
 from fsdpwiz.facts.types import Model
 from fsdpwiz.facts.unknown import UnknownFact
 
@@ -96,7 +96,7 @@ def _from_cache(snapshot: Path) -> Model:
 def _from_catalogue(hub_id: str, environ: Mapping[str, str]) -> Model:
     entry = catalogued_model(hub_id)
     if entry is None:
-        shown, cache = visible(hub_id, limit=120), cache_folder(environ)
+        shown, cache = one_line(hub_id, limit=120), cache_folder(environ)
         raise UnknownFact(f"`{shown}` is in neither the hub's cache ({cache}) nor the catalogue")
     architecture, layer_classes = architecture_of(entry.config)
     return Model(

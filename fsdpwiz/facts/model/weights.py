@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from fsdpwiz.core.text import visible
 from fsdpwiz.facts.model.safetensors_header import weights_fault
+from fsdpwiz.facts.one_line import one_line
 from fsdpwiz.facts.regular_file import UnreadableFileError, read_json_object
 
 # In the order in which from_pretrained looks for them.
@@ -56,7 +56,7 @@ def _sized(folder: Path, names: tuple[str, ...]) -> Weights:
     faults = [(name, fault) for name in names if (fault := weights_fault(folder / name)) is not None]
     if faults:
         name, fault = faults[0]
-        return Weights(present=True, problem=f"`{visible(name)}` {fault}")
+        return Weights(present=True, problem=f"`{one_line(name)}` {fault}")
     return Weights(present=True, size_bytes=sum((folder / name).stat().st_size for name in names))
 
 
@@ -67,7 +67,7 @@ def _indexed(folder: Path, index: str) -> Weights:
         return Weights(present=True, problem=f"`{index}`: {error}")
     missing = [name for name in shards if not (folder / name).is_file()]
     if missing:
-        shown = ", ".join(f"`{visible(name, limit=80)}`" for name in missing[:3])
+        shown = ", ".join(f"`{one_line(name, limit=80)}`" for name in missing[:3])
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         problem = f"{len(missing)} of {len(shards)} weight files in `{index}` are missing: {shown}{more}"
         return Weights(present=len(missing) < len(shards), problem=problem)
@@ -84,7 +84,7 @@ def _shards(weight_map: object) -> list[str]:
             raise UnreadableFileError("`weight_map` does not map to file names")
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or "\\" in name:
-            raise UnreadableFileError(f"names the file `{visible(name, limit=80)}` outside its folder")
+            raise UnreadableFileError(f"names the file `{one_line(name, limit=80)}` outside its folder")
         names.add(name)
     return sorted(names)
 

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fsdpwiz.core.text import visible
 from fsdpwiz.facts.data.json_files import JsonSample
 from fsdpwiz.facts.data.read import read_data
+from fsdpwiz.methods.method import DataFormat
 from fsdpwiz.methods.sft import METHOD
 from tests.facts.data.json_cases import CASES
 
@@ -72,6 +74,15 @@ def test_without_formats_only_objects_are_asked_for(data_file):
     data = read_data(str(path), split=None, formats=(), base_folders=())
     assert [fault.message for fault in data.faults] == ["the row is a list, not an object"]
     assert data.columns == {"anything"}
+
+
+def test_a_text_column_of_another_name(data_file):
+    formats = (DataFormat(name="text", columns=("content",)),)
+    data = read_data(
+        str(data_file(b'{"content": "a"}\n{"content": 1}\n')), split=None, formats=formats, base_folders=()
+    )
+    assert data.format == "text"
+    assert [fault.message for fault in data.faults] == ["`content` is a number, not text"]
 
 
 def test_rows_beyond_the_sample_are_counted(data_file):
@@ -140,7 +151,7 @@ def test_a_pipe_does_not_hang(tmp_path):
 def test_any_bytes_give_data(data_file, content):
     data = read(data_file(content))
     assert len(data.faults) <= 20
-    assert all(fault.line >= 1 and fault.message.isprintable() for fault in data.faults)
+    assert all(fault.line >= 1 and visible(fault.message) == fault.message for fault in data.faults)
     assert data.problem is None or data.problem == "no rows"
     assert (data.problem == "no rows") == (data.rows == 0 and not data.faults)
 

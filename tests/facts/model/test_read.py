@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fsdpwiz.core.text import visible
 from fsdpwiz.facts.model.read import read_model
 from fsdpwiz.facts.types import Model
 from fsdpwiz.facts.unknown import UnknownFact
@@ -146,4 +147,5 @@ def test_any_content_gives_a_model(folder, config, index, weights):
     with_index = read("model", folder.parent)
     for model in (with_single, with_index):
         assert isinstance(model.config, dict)
-        assert model.problem is None or model.problem.isprintable()
+        assert model.problem is None or visible(model.problem) == model.problem
+        assert model.problem is None or not {"\n", "\t"} & set(model.problem)
