@@ -11,6 +11,8 @@ from fsdpwiz.plan.types import ClusterPlan
 
 DEFAULT_CPU_PROCESSES = 2
 
+_OF_THE_OTHER_DEVICE = {"cuda": ("processes_per_node",), "cpu": ("gpus_per_node", "gpu", "gpu_memory_gb")}
+
 
 def decide_cluster(choices: Choices, facts: Facts) -> ClusterPlan | None:
     """The cluster, or None with problem A018 where the number of processes per node is not known.
@@ -23,6 +25,8 @@ def decide_cluster(choices: Choices, facts: Facts) -> ClusterPlan | None:
     ranks = _gpus_per_node(choices, facts) if device == "cuda" else _processes_per_node(choices)
     memory = _memory(choices, facts, device)
     gpu = _gpu_name(choices, facts) if device == "cuda" else None
+    for key in _OF_THE_OTHER_DEVICE[device]:
+        choices.derive(f"cluster.{key}", None, "cluster.device")
     if ranks is None or nodes < 1:
         key = "cluster.gpus_per_node" if device == "cuda" else "cluster.processes_per_node"
         choices.report("A018", key if ranks is None else "cluster.nodes", nodes=nodes)
@@ -92,7 +96,7 @@ def _memory(choices: Choices, facts: Facts, device: str) -> dict[str, float | No
     elsewhere = device == "cuda" and facts.gpus is not None and not facts.gpus.cards
     if facts.host is not None and not elsewhere:
         known["cluster.host_memory_gb"] = (facts.host.memory_bytes, facts.host.source)
-    keys = ("cluster.gpu_memory_gb", "cluster.host_memory_gb")
+    keys = ("cluster.gpu_memory_gb",) * (device == "cuda") + ("cluster.host_memory_gb",)
     return {key: _smaller(choices, key, *known.get(key, (None, "measured"))) for key in keys}
 
 

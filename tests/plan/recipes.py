@@ -34,17 +34,17 @@ LLAMA = Model(
 def make_recipe(**given: Any) -> Recipe:
     """The recipe of a file with these keys, which must have no fault; with a model and data unless given."""
     content = {"model": {"name_or_path": "org/model"}, "data": {"name_or_path": "org/data"}, **given}
-    recipe = read_recipe(json.dumps(content, indent=1), path=Path(FILE))
+    recipe = read_recipe(json.dumps(content, indent=1, ensure_ascii=False), path=Path(FILE))
     assert not recipe.problems, recipe.problems
     return recipe
 
 
-def make_facts(*, gpus: int = 0, capability: tuple[int, int] | None = (8, 0), **changes: Any) -> Facts:
-    """A node with 8 cores and `gpus` cards of 80 GB, a Llama, and the tested versions."""
+def make_facts(*, gpus: int | None = 0, capability: tuple[int, int] | None = (8, 0), **changes: Any) -> Facts:
+    """A node with 8 cores and `gpus` cards of 80 GB (None: unknown), a Llama, and the tested versions."""
     card = {"name": "NVIDIA A100-SXM4-80GB", "memory_bytes": 85_000_000_000, "compute_capability": capability}
-    cards = tuple(Gpu(index=index, **card) for index in range(gpus))  # type: ignore[arg-type]
+    cards = tuple(Gpu(index=index, **card) for index in range(gpus or 0))  # type: ignore[arg-type]
     known: dict[str, Any] = {
-        "gpus": Gpus(source="measured", cards=cards),
+        "gpus": None if gpus is None else Gpus(source="measured", cards=cards),
         "host": Host(source="measured", cores=8, memory_bytes=64_000_000_000),
         "software": Software(source="measured", versions=VERSIONS, python="3.11.9"),
         "model": LLAMA,
