@@ -59,18 +59,25 @@ def main() -> int:
     parser.add_argument(
         "--check", action="store_true", help="write nothing; exit 1 where a file is out of step"
     )
-    stale = []
     checking = parser.parse_args().check
-    for path, text in {**tables(), **reference()}.items():
+    stale = _update(tables(), checking)
+    stale += _update(reference(), checking)
+    for path in stale:
+        print(("out of step: " if checking else "wrote ") + str(path.relative_to(ROOT)))
+    return 1 if checking and stale else 0
+
+
+def _update(texts: dict[Path, str], checking: bool) -> list[Path]:
+    """Write what differs, unless `checking`; the paths that did."""
+    stale = []
+    for path, text in texts.items():
         if path.is_file() and path.read_text(encoding="utf-8") == text:
             continue
         stale.append(path)
         if not checking:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-    for path in stale:
-        print(("out of step: " if checking else "wrote ") + str(path.relative_to(ROOT)))
-    return 1 if checking and stale else 0
+    return stale
 
 
 def tables() -> dict[Path, str]:
@@ -236,7 +243,10 @@ def _field(kinds: list[str], default: Any, choices: Iterable[Any], help_text: st
     nullable = default is None or "null" in kinds
     kinds = [kind for kind in kinds if kind != "null"] + ["null"] * nullable
     field: dict[str, Any] = {"type": " | ".join(kinds), "default": default}
-    if listed := list(dict.fromkeys(choices)):
+    listed = list(dict.fromkeys(choices))
+    if listed and "bool" in kinds and True not in listed:
+        listed = [True, False, *listed]
+    if listed:
         field["choices"] = listed
     return field | {"help": " ".join(help_text.replace("%%", "%").split())}
 

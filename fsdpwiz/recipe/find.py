@@ -31,7 +31,10 @@ def find_recipe(reference: str, *, cwd: Path) -> Path:
     known = {recipe.name: recipe.path for recipe in shipped()}
     if (name := _bare(reference)) in known:
         return known[name]
-    near = get_close_matches(name, [*known, *_names_here(cwd)], n=3)
+    written = {_bare(here): here for here in _names_here(cwd)} | {
+        shipped_name: shipped_name for shipped_name in known
+    }
+    near = [written[close] for close in get_close_matches(name[:_REFERENCE_CHARACTERS], written, n=3)]
     detail = {"reference": visible(reference, limit=_REFERENCE_CHARACTERS), "nearest": near}
     raise ProblemError(Problem(code="S010", detail=detail))
 

@@ -44,13 +44,15 @@ def _read_bytes(path: Path) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         raise _unreadable(_reason(error), str(path)) from None
-    with os.fdopen(descriptor, "rb") as stream:
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise _unreadable("it is not a regular file", str(path))
-        try:
+        with os.fdopen(descriptor, "rb", closefd=False) as stream:
             return stream.read(MAX_BYTES + 1)
-        except OSError as error:
-            raise _unreadable(_reason(error), str(path)) from None
+    except OSError as error:
+        raise _unreadable(_reason(error), str(path)) from None
+    finally:
+        os.close(descriptor)
 
 
 def _reason(error: OSError | ValueError) -> str:

@@ -179,7 +179,7 @@ class _Builder:
             raise NotYaml(
                 f"the alias `*{visible(event.anchor, limit=40)}` has no anchor before it", _line(event)
             )
-        self._admit(_size(node, MAX_NODES - self._count) - 1, depth + _depth(node), event)
+        self._admit(_size(node, MAX_NODES - self._count + 1) - 1, depth + _depth(node), event)
         return node
 
     def _admit(self, nodes: int, depth: int, event: Event) -> None:

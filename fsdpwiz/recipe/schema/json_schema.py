@@ -32,6 +32,7 @@ def _finish(schema: dict[str, Any], model: type[Part], definitions: dict[str, An
     for name, field in model.model_fields.items():
         entry = schema["properties"][name]
         entry.pop("title", None)
+        entry["description"] = field.description
         inner, mark = section_of(field), text_map(field)
         if not issubclass(model, UpstreamSection):
             entry.pop("default", None)
