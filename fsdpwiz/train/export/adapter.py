@@ -17,22 +17,21 @@ from fsdpwiz.train.export.safetensors_file import read_header
 FILE_NAME = "adapter_model.safetensors"
 
 
-def write_adapter(
-    folder: Path, peft_model: PeftModel, tensors: Mapping[str, torch.Tensor], config: LoraConfig, base: str
-) -> dict[str, torch.Tensor]:
-    """Write both files into `folder`; returns the tensors under the names they are stored by."""
-    stored = {
-        name: tensor.contiguous()
-        for name, tensor in get_peft_model_state_dict(
-            peft_model, state_dict=dict(tensors), adapter_name=ADAPTER, save_embedding_layers=False
-        ).items()
-    }
-    save_file(stored, str(folder / FILE_NAME), metadata={"format": "pt"})
+def stored_form(peft_model: PeftModel, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The adapter's tensors under the names PEFT stores them by, from those of its model's state dict."""
+    stored = get_peft_model_state_dict(
+        peft_model, state_dict=dict(tensors), adapter_name=ADAPTER, save_embedding_layers=False
+    )
+    return {name: tensor.contiguous() for name, tensor in stored.items()}
+
+
+def write_adapter(folder: Path, stored: Mapping[str, torch.Tensor], config: LoraConfig, base: str) -> None:
+    """Write both files into `folder`."""
+    save_file(dict(stored), str(folder / FILE_NAME), metadata={"format": "pt"})
     config = copy.deepcopy(config)
     config.inference_mode = True
     config.base_model_name_or_path = config.base_model_name_or_path or base
     config.save_pretrained(str(folder))
-    return stored
 
 
 def verify_adapter(folder: Path, peft_model: PeftModel, expected: Mapping[str, torch.Tensor]) -> None:
@@ -43,11 +42,7 @@ def verify_adapter(folder: Path, peft_model: PeftModel, expected: Mapping[str, t
         PeftConfig.from_pretrained(str(folder))
     except (OSError, ValueError, TypeError) as error:
         raise not_verified(f"the adapter cannot be read back: {error}", file=folder) from error
-    needed = set(
-        get_peft_model_state_dict(
-            peft_model, state_dict=peft_model.state_dict(), adapter_name=ADAPTER, save_embedding_layers=False
-        )
-    )
+    needed = set(stored_form(peft_model, peft_model.state_dict()))
     for name in sorted(needed | set(expected) | set(found)):
         if name not in found or name not in expected or name not in needed:
             what = "is missing" if name not in found or name not in expected else "is not part of the adapter"

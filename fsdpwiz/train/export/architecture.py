@@ -18,13 +18,15 @@ from fsdpwiz.train.export.entry import Entry
 class Architecture:
     """The configuration to write and the tensors that `from_pretrained` will look for.
 
-    `tied` maps a name that is not written to the one whose tensor it shares.
+    `tied` maps a name that is not written to the one whose tensor it shares; `ignored` are patterns of
+    names that old checkpoints hold and loading passes over.
     """
 
     config: Any
     skeleton: nn.Module
     expected: Mapping[str, Entry]
     tied: Mapping[str, str]
+    ignored: tuple[str, ...] = ()
     trust_remote_code: bool = False
 
     def written_name(self, name: str) -> str:
@@ -59,5 +61,6 @@ def architecture(
         skeleton=skeleton,
         expected=expected,
         tied=tied,
+        ignored=tuple(skeleton._keys_to_ignore_on_load_unexpected or ()),
         trust_remote_code=trust_remote_code,
     )

@@ -24,11 +24,14 @@ class Base:
 
 
 def read_base(name_or_path: str, *, revision: str | None = None, trust_remote_code: bool = False) -> Base:
-    """The base model's own facts; all unknown where its configuration cannot be had any more."""
+    """The base model's own facts, from what is on this machine; unknown where it is not there any more."""
     folder = base_folder(name_or_path, revision)
     try:
         config: Any = AutoConfig.from_pretrained(
-            str(folder or name_or_path), revision=revision, trust_remote_code=trust_remote_code
+            str(folder or name_or_path),
+            revision=revision,
+            trust_remote_code=trust_remote_code,
+            local_files_only=True,
         )
     except (OSError, ValueError):
         config = None

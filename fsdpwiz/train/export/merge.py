@@ -53,8 +53,8 @@ def peft_skeleton(skeleton: nn.Module, config: LoraConfig) -> PeftModel:
 class LoraMerge:
     """Which base tensors an adapter changes, and to what.
 
-    `tensors` are the adapter's, whole, under the names of the PEFT model; only the rank that merges
-    needs them.
+    `tensors` are the adapter's, whole, under the names PEFT stores them by (no adapter name in them); only
+    the rank that merges needs them.
     """
 
     def __init__(self, peft_model: PeftModel, tensors: Mapping[str, torch.Tensor]) -> None:
@@ -76,17 +76,17 @@ class LoraMerge:
         module, _, kind = name.rpartition(".")
         layer, weight = self._layers[module], base.float()
         if kind == "bias":
-            return weight + self._get(module, "lora_B", base, ".bias") * layer.scaling[ADAPTER]
+            return weight + self._get(module, "lora_B.bias", base) * layer.scaling[ADAPTER]
         delta = self._delta(module, layer, weight)
         if layer.lora_variant.get(ADAPTER) is None:
             return weight + delta
         return self._dora(module, layer, weight, delta)
 
     def _delta(self, module: str, layer: Any, weight: torch.Tensor) -> torch.Tensor:
-        if f"{PEFT_PREFIX}{module}.lora_embedding_A.{ADAPTER}" in self._tensors:
-            first, second = (self._get(module, f"lora_embedding_{part}", weight, "") for part in "AB")
+        if f"{PEFT_PREFIX}{module}.lora_embedding_A" in self._tensors:
+            first, second = (self._get(module, f"lora_embedding_{part}", weight) for part in "AB")
             return transpose(second @ first, True) * layer.scaling[ADAPTER]
-        first, second = (self._get(module, f"lora_{part}", weight) for part in "AB")
+        first, second = (self._get(module, f"lora_{part}.weight", weight) for part in "AB")
         return transpose(second @ first, layer.fan_in_fan_out) * layer.scaling[ADAPTER]
 
     def _dora(self, module: str, layer: Any, weight: torch.Tensor, delta: torch.Tensor) -> torch.Tensor:
@@ -94,6 +94,6 @@ class LoraMerge:
         norm = torch.linalg.norm(transpose(weight + delta, layer.fan_in_fan_out), dim=1)
         return transpose((magnitude / norm).view(-1, 1), layer.fan_in_fan_out) * (weight + delta)
 
-    def _get(self, module: str, part: str, like: torch.Tensor, suffix: str = ".weight") -> torch.Tensor:
-        name = f"{PEFT_PREFIX}{module}.{part}.{ADAPTER}{suffix}"
-        return self._tensors[name].to(device=like.device, dtype=torch.float32)
+    def _get(self, module: str, part: str, like: torch.Tensor) -> torch.Tensor:
+        stored = self._tensors[f"{PEFT_PREFIX}{module}.{part}"]
+        return stored.to(device=like.device, dtype=torch.float32)

@@ -14,7 +14,7 @@ from fsdpwiz.core.findings import Finding
 from fsdpwiz.plan.types import Plan
 from fsdpwiz.runs.layout import RunFolder
 from fsdpwiz.train.export import folder as folders
-from fsdpwiz.train.export.adapter import verify_adapter, write_adapter
+from fsdpwiz.train.export.adapter import stored_form, verify_adapter, write_adapter
 from fsdpwiz.train.export.architecture import Architecture, architecture
 from fsdpwiz.train.export.base import Base, read_base
 from fsdpwiz.train.export.companions import write_companions
@@ -30,7 +30,7 @@ from fsdpwiz.train.export.verify import Compared
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportReport:
-    """What stands in the run folder now; `pushed` is a commit's address, `findings` did not stop the export."""
+    """What stands in the run folder now; `pushed` is a commit's address, `findings` stopped nothing."""
 
     model: Path
     adapter: Path | None
@@ -105,7 +105,8 @@ class _Export:
         if hasattr(live, "peft_config"):
             peft_config = live.peft_config[ADAPTER]
             peft_model = peft_skeleton(shape.skeleton, peft_config)
-            tensors = dict(adapter_tensors(weights, ranks))
+            gathered = adapter_tensors(weights, ranks)
+            tensors = stored_form(peft_model, gathered) if ranks.first else {}
             merge = LoraMerge(peft_model, tensors)
         untie = ties_broken(weights, shape.tied, merge)
         shape = architecture(live.config, dtype, untie=untie, trust_remote_code=trust)
@@ -131,10 +132,8 @@ class _Export:
     def _adapter(self, target: Path) -> None:
         size_bytes = sum(tensor.nbytes for tensor in self.tensors.values())
         partial = folders.begin(target, size_bytes)
-        stored = write_adapter(
-            partial, self.peft_model, self.tensors, self.peft_config, self.base.name_or_path
-        )
-        verify_adapter(partial, self.peft_model, stored)
+        write_adapter(partial, self.tensors, self.peft_config, self.base.name_or_path)
+        verify_adapter(partial, self.peft_model, self.tensors)
 
     def weights(self, target: Path, ranks: Ranks, tokenizer: Any, shard_limit_bytes: int) -> Compared:
         """The model's files, verified, still beside their place. Collective."""

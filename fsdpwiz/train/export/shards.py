@@ -98,14 +98,14 @@ class ShardsWriter:
             self._writer.abandon()
 
 
-def stored_tensors(folder: Path, *, inside: bool = True) -> dict[str, Stored]:
-    """The tensors of a folder's safetensors files by name.
+def stored_tensors(folder: Path, *, inside: bool = True, file_name: str | None = None) -> dict[str, Stored]:
+    """The tensors of a folder's safetensors files, or of the one named, by name.
 
     `inside`: its files may not be links that lead out of it. ValueError where index and files disagree.
     """
     index = folder / INDEX_NAME
-    if not index.exists():
-        return read_header(_file(folder, SINGLE_NAME, inside))
+    if file_name is not None or not index.exists():
+        return read_header(_file(folder, file_name or SINGLE_NAME, inside))
     weight_map = _weight_map(index)
     stored: dict[str, Stored] = {}
     for name in sorted(set(weight_map.values())):

@@ -13,9 +13,17 @@ TRUTH = "truth.pt"
 
 
 def export_case(
-    plan: Plan, root: Path, *, spoil: Callable[[], None] | None = None, limit: int = 150_000
+    plan: Plan,
+    root: Path,
+    *,
+    spoil: Callable[[], None] | None = None,
+    limit: int = 150_000,
+    checkpoint: Path | None = None,
 ) -> dict[str, Any]:
-    """Train one step and export; what was reported, or the finding. `spoil` runs before the export."""
+    """Train one step, save `checkpoint` as the Trainer does, export; what was reported, or the finding.
+
+    `spoil` runs before the export.
+    """
     import torch
 
     from fsdpwiz.core.errors import FsdpwizError
@@ -27,6 +35,8 @@ def export_case(
     truth = full_state(model)
     if accelerator.is_main_process:
         torch.save(truth, root / TRUTH)
+    if checkpoint is not None:
+        _save(accelerator, model, checkpoint, adapter_only=plan.peft is not None)
     if spoil is not None:
         spoil()
     try:
@@ -41,6 +51,16 @@ def export_case(
     except FsdpwizError as error:
         return {"finding": error.findings[0].to_json()}
     return {"finding": None, "report": report}
+
+
+def _save(accelerator: Any, model: Any, folder: Path, *, adapter_only: bool) -> None:
+    """The weights of a Trainer's checkpoint under FSDP (`transformers/trainer.py`, `_save_optimizer_and_scheduler`)."""
+    from accelerate.utils import save_fsdp_model
+
+    folder.mkdir(parents=True, exist_ok=True)
+    plugin = accelerator.state.fsdp_plugin
+    save_fsdp_model(plugin, accelerator, model, str(folder), adapter_only=adapter_only)
+    accelerator.wait_for_everyone()
 
 
 def full_state(model: Any) -> dict[str, Any]:
