@@ -55,6 +55,11 @@ def invoke(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, t
     return call
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--update-golden` writes the files under tests/golden anew instead of comparing with them."""
+    parser.addoption("--update-golden", action="store_true", help="write tests/golden anew")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests marked `gpu` are skipped where there is no GPU."""
     if not any(item.get_closest_marker("gpu") for item in items) or _has_gpu():

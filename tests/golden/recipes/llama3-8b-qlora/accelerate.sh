@@ -1,0 +1,2 @@
+OMP_NUM_THREADS=8 \
+  python -m accelerate.commands.launch --config_file accelerate.yaml -m fsdpwiz.train plan.json

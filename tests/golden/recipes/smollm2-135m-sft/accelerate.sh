@@ -1,0 +1,5 @@
+ACCELERATE_USE_CPU=true \
+  ACCELERATE_TORCH_DEVICE=cpu \
+  TORCH_FR_BUFFER_SIZE=2000 \
+  OMP_NUM_THREADS=4 \
+  python -m accelerate.commands.launch --config_file accelerate.yaml --main_process_port 0 -m fsdpwiz.train plan.json
