@@ -33,6 +33,7 @@ from collections.abc import Iterator
 
 from fsdpwiz.facts.types import Data
 from fsdpwiz.recipe.types import Recipe
+from fsdpwiz.rules.data.shape import fault_of_all_rows
 from fsdpwiz.rules.rule import Found
 
 NAME = "broken-row"
@@ -43,9 +44,11 @@ def check(recipe: Recipe, data: Data | None, eval_data: Data | None) -> Iterator
     if recipe.value("script"):
         return
     for key, rows in (("data.name_or_path", data), ("data.eval_name_or_path", eval_data)):
-        for fault in rows.faults if rows else ():
+        if rows is None or fault_of_all_rows(rows):
+            continue
+        for fault in rows.faults:
             yield Found(
-                message=f"{fault.message} in `{fault.file}`, line {fault.line}",
+                message=f"Line {fault.line} of `{fault.file}` cannot be trained on: {fault.message}",
                 key=key,
                 file=str(fault.file),
                 line=fault.line,

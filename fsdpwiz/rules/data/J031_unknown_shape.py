@@ -34,6 +34,7 @@ from collections.abc import Iterator
 from fsdpwiz.facts.types import Data
 from fsdpwiz.methods.method import methods
 from fsdpwiz.recipe.types import Recipe
+from fsdpwiz.rules.data.shape import fault_of_all_rows
 from fsdpwiz.rules.rule import Found
 from fsdpwiz.rules.wording import listed
 
@@ -45,26 +46,18 @@ def check(recipe: Recipe, data: Data | None, eval_data: Data | None) -> Iterator
     if recipe.value("script"):
         return
     for key, rows in (("data.name_or_path", data), ("data.eval_name_or_path", eval_data)):
-        if (
-            rows is not None
-            and rows.where != "hub"
-            and not rows.problem
-            and rows.rows != 0
-            and rows.format is None
-        ):
+        if rows is not None and rows.format is None and not rows.problem:
             yield from _unknown(key, rows, recipe)
 
 
 def _unknown(key: str, rows: Data, recipe: Recipe) -> Iterator[Found]:
-    section = next((name for name in methods() if recipe.has(name)), "sft")
-    if not rows.columns and rows.faults:
+    if fault := fault_of_all_rows(rows):
+        message = f"No row of `{fault.file}` has a known shape: {fault.message}"
+        yield Found(message=message, key=key, file=str(fault.file), line=fault.line)
         return
-    if recipe.value(f"{section}.dataset_text_field") in rows.columns:
+    section = next((name for name in methods() if recipe.has(name)), "sft")
+    if not rows.columns or recipe.value(f"{section}.dataset_text_field") in rows.columns:
         return
     formats = "; ".join(listed(known.columns, joint="and") for known in methods()[section].data_formats)
-    has = (
-        f"the columns {listed(sorted(rows.columns), joint='and')}"
-        if rows.columns
-        else "no column that every row has"
-    )
-    yield Found(message=f"The data has {has}; `{section}` trains on {formats}", key=key)
+    columns = listed(sorted(rows.columns), joint="and")
+    yield Found(message=f"The data has the columns {columns}; `{section}` trains on {formats}", key=key)

@@ -61,5 +61,6 @@ def _found(value: object, kind: str) -> Found:
     return Found(
         message=f"`{_KEY}: {literal(value)}` does not exist for {_KINDS.get(kind, kind)}",
         key=_KEY,
+        severity="info" if kind == "NO" else None,
         fixes=(fix,),
     )

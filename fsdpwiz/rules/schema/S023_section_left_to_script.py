@@ -18,7 +18,7 @@ them.
 
 ## How to fix
 
-Read the plan in the script (the path is in `FSDPWIZ_PLAN`), or drop the keys from the recipe.
+Hand the values over in `script_args`, or drop the keys from the recipe.
 
 ## When to ignore
 

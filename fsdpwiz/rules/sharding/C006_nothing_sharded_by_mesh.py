@@ -37,8 +37,9 @@ SEVERITY = "error"
 
 
 def check(plan: Plan) -> Iterator[Found]:
-    mesh = plan.world.mesh
-    if plan.world.distributed_type == "FSDP2" and plan.parallelism and mesh.dp_shard == 1 and mesh.cp == 1:
+    world, mesh = plan.world, plan.world.mesh
+    is_mesh = world.distributed_type == "FSDP2" and world.world_size > 1 and plan.parallelism is not None
+    if is_mesh and mesh.dp_shard == 1 and mesh.cp == 1:
         yield Found(
             message="`parallelism.dp_shard_size` is 1, so the mesh shards nothing, which FSDP2 refuses",
             key="parallelism.dp_shard_size",
