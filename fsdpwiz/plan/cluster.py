@@ -47,6 +47,11 @@ def known_gpus(facts: Facts) -> Gpus | None:
     return next((gpus for gpus in (facts.gpus, facts.declared_gpus) if gpus is not None and gpus.cards), None)
 
 
+def is_elsewhere(facts: Facts, device: str) -> bool:
+    """Whether the run is plainly not for this machine: it wants GPUs, and there is none here."""
+    return device == "cuda" and facts.gpus is not None and not facts.gpus.cards
+
+
 def _device(choices: Choices, facts: Facts) -> Literal["cuda", "cpu"]:
     key = "cluster.device"
     if choices.given("cluster"):
@@ -93,8 +98,7 @@ def _memory(choices: Choices, facts: Facts, device: str) -> dict[str, float | No
     gpus = known_gpus(facts) if device == "cuda" else None
     if gpus is not None:
         known["cluster.gpu_memory_gb"] = (min(card.memory_bytes for card in gpus.cards), gpus.source)
-    elsewhere = device == "cuda" and facts.gpus is not None and not facts.gpus.cards
-    if facts.host is not None and not elsewhere:
+    if facts.host is not None and not is_elsewhere(facts, device):
         known["cluster.host_memory_gb"] = (facts.host.memory_bytes, facts.host.source)
     keys = ("cluster.gpu_memory_gb",) * (device == "cuda") + ("cluster.host_memory_gb",)
     return {key: _smaller(choices, key, *known.get(key, (None, "measured"))) for key in keys}

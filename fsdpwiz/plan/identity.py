@@ -9,6 +9,7 @@ from typing import Any
 
 from fsdpwiz.facts.types import Data, Facts
 from fsdpwiz.plan.choices import Choices
+from fsdpwiz.plan.cluster import is_elsewhere
 from fsdpwiz.plan.loading import Loading
 from fsdpwiz.plan.precision import PrecisionChoice
 from fsdpwiz.plan.types import DataPlan, ModelPlan
@@ -68,7 +69,7 @@ def _found_data(choices: Choices, key: str, data: Data | None) -> str:
     return os.path.commonpath([file.parent for file in data.files])
 
 
-def decide_launch(choices: Choices, facts: Facts, ranks_per_node: int) -> dict[str, Any]:
+def decide_launch(choices: Choices, facts: Facts, device: str, ranks_per_node: int) -> dict[str, Any]:
     """The top-level keys that say how the run is started and where it writes."""
     name = choices.choose("name", _name_of_file(choices.recipe.path), by="the recipe's file name")
     slurm = choices.given("slurm")
@@ -82,7 +83,7 @@ def decide_launch(choices: Choices, facts: Facts, ranks_per_node: int) -> dict[s
         "output_dir": str(choices.choose("output_dir", "runs")),
         "script": choices.choose("script", None),
         "script_args": tuple(str(word) for word in choices.choose("script_args", ()) or ()),
-        "env": _environment(choices, facts, ranks_per_node),
+        "env": _environment(choices, facts, device, ranks_per_node),
     }
 
 
@@ -92,7 +93,7 @@ def _name_of_file(path: Path | None) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._") or "run"
 
 
-def _environment(choices: Choices, facts: Facts, ranks_per_node: int) -> dict[str, str]:
+def _environment(choices: Choices, facts: Facts, device: str, ranks_per_node: int) -> dict[str, str]:
     """The recipe's variables, and the threads of each rank, which accelerate would set to 1."""
     given = dict(choices.given("env") or {})
     environment = {str(name): str(choices.choose(f"env.{name}", None)) for name in given}
@@ -102,7 +103,7 @@ def _environment(choices: Choices, facts: Facts, ranks_per_node: int) -> dict[st
         return environment
     if inherited is not None:
         environment[THREADS] = choices.record(key, inherited, "measured", "the environment")
-    elif facts.host is not None and facts.host.cores:
+    elif facts.host is not None and facts.host.cores and not is_elsewhere(facts, device):
         threads = max(1, facts.host.cores // ranks_per_node)
         environment[THREADS] = str(choices.derive(key, threads, "cores and processes per node"))
     return environment

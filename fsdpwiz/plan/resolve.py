@@ -55,7 +55,7 @@ def _decide(choices: Choices, facts: Facts) -> dict[str, Any] | None:
     checkpoint = decide_checkpoint(choices)
     model = decide_model(choices, facts, loading, precision)
     data = decide_data(choices, facts)
-    launch = decide_launch(choices, facts, ranks)
+    launch = decide_launch(choices, facts, device, ranks)
     world, parallelism = decide_world(choices, cluster, kind, fsdp) if cluster else (None, None)
     batch = decide_batch(choices, method.section, world, training.get("max_length")) if world else None
     if cluster is None or world is None or batch is None or model is None or data is None:

@@ -222,6 +222,11 @@ def test_threads_of_a_rank(
     assert (plan.origins.get("env.OMP_NUM_THREADS") or {}).get("source") == source
 
 
+def test_cores_here_say_nothing_of_a_node_with_gpus() -> None:
+    assert make_plan(cluster=cuda(2)).env == {}
+    assert make_plan(make_facts(gpus=2), cluster=cuda(2)).env == {"OMP_NUM_THREADS": "4"}
+
+
 def test_hash_follows_values_and_not_where_they_come_from() -> None:
     plain = make_plan(cluster=cpu(2))
     assert make_plan(cluster=cpu(2)).hash == plain.hash

@@ -18,10 +18,10 @@ RECORDER = {"TORCH_FR_BUFFER_SIZE": "2000"}
     [
         ({"cluster": cpu(2)}, {**ON_CPU, **RECORDER, "OMP_NUM_THREADS": "4"}),
         ({"cluster": cpu(1)}, {**ON_CPU, "OMP_NUM_THREADS": "8"}),
-        ({"cluster": cuda(8)}, {**RECORDER, "OMP_NUM_THREADS": "1"}),
+        ({"cluster": cuda(8)}, RECORDER),
         (
             {"cluster": cuda(8), "env": {"NCCL_DEBUG": "INFO", "TORCH_FR_BUFFER_SIZE": "9"}},
-            {"TORCH_FR_BUFFER_SIZE": "9", "NCCL_DEBUG": "INFO", "OMP_NUM_THREADS": "1"},
+            {"TORCH_FR_BUFFER_SIZE": "9", "NCCL_DEBUG": "INFO"},
         ),
     ],
 )

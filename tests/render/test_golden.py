@@ -74,7 +74,7 @@ def files(plan: Plan) -> dict[str, str]:
     launch = launch_command(
         plan, plan_path=Path("plan.json"), accelerate_path=Path("accelerate.yaml"), main_address=address
     )
-    torchrun = torchrun_command(plan, plan_path=Path("plan.json"), main_address=address)
+    torchrun = torchrun_command(plan, plan_path=Path("plan.json"))
     return {
         "accelerate.yaml": accelerate_yaml(plan),
         "accelerate.sh": shell(rank_environment(plan), launch),

@@ -10,5 +10,4 @@ ACCELERATE_MIXED_PRECISION=no \
   FSDP_ACTIVATION_CHECKPOINTING=true \
   FSDP_ACTIVATION_CHECKPOINTING_OFFLOAD=false \
   TORCH_FR_BUFFER_SIZE=2000 \
-  OMP_NUM_THREADS=4 \
   python -m torch.distributed.run --nproc_per_node 2 --standalone -m fsdpwiz.train plan.json

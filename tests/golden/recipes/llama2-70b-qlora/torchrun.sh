@@ -13,5 +13,4 @@ ACCELERATE_MIXED_PRECISION=bf16 \
   FSDP_SYNC_MODULE_STATES=true \
   FSDP_ACTIVATION_CHECKPOINTING=true \
   TORCH_FR_BUFFER_SIZE=2000 \
-  OMP_NUM_THREADS=4 \
   python -m torch.distributed.run --nproc_per_node 2 --standalone -m fsdpwiz.train plan.json

@@ -10,5 +10,4 @@ ACCELERATE_MIXED_PRECISION=bf16 \
   FSDP_ACTIVATION_CHECKPOINTING=true \
   FSDP_ACTIVATION_CHECKPOINTING_OFFLOAD=false \
   TORCH_FR_BUFFER_SIZE=2000 \
-  OMP_NUM_THREADS=1 \
-  python -m torch.distributed.run --nproc_per_node 8 --nnodes 2 --node_rank 0 --master_addr MAIN_ADDRESS --master_port 29500 -m fsdpwiz.train plan.json
+  python -m torch.distributed.run --nproc_per_node 8 --nnodes 2 --node_rank NODE_RANK --master_addr MAIN_ADDRESS --master_port 29500 -m fsdpwiz.train plan.json

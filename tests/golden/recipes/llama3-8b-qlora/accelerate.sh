@@ -1,2 +1,1 @@
-OMP_NUM_THREADS=8 \
-  python -m accelerate.commands.launch --config_file accelerate.yaml -m fsdpwiz.train plan.json
+python -m accelerate.commands.launch --config_file accelerate.yaml -m fsdpwiz.train plan.json
