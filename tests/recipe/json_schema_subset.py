@@ -15,24 +15,11 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "null": (type(None),),
 }
 _ANNOTATIONS = {"$schema", "$defs", "$comment", "title", "description", "default"}
-_ASSERTIONS = set(
-    [
-        "$ref",
-        "anyOf",
-        "type",
-        "enum",
-        "const",
-        "pattern",
-        "minLength",
-        "minimum",
-        "exclusiveMinimum",
-        "maximum",
-        "items",
-        "properties",
-        "additionalProperties",
-        "propertyNames",
-    ]
-)
+_ASSERTIONS = {
+    *("$ref", "anyOf", "type", "enum", "const", "items"),
+    *("pattern", "minLength", "minimum", "exclusiveMinimum", "maximum"),
+    *("properties", "additionalProperties", "propertyNames"),
+}
 
 
 def is_valid(schema: Any, value: Any, root: dict[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsdpwiz.core.errors import ProblemError
@@ -101,6 +101,7 @@ def test_nothing_there(here: Path, reference: str) -> None:
     assert "\0" not in problem.detail["reference"]
 
 
+@settings(deadline=None)
 @given(st.text(max_size=30))
 def test_any_reference_is_found_or_reported(reference: str) -> None:
     try:

@@ -94,7 +94,7 @@ _VALUES = (
 )
 
 
-@settings(max_examples=600)
+@settings(deadline=None, max_examples=600)
 @given(st.sampled_from(_KEYS), _VALUES)
 def test_reader_and_schema_agree(key: str, value: Any) -> None:
     nested = value

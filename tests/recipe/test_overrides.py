@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsdpwiz.core.origin import Origin
@@ -143,6 +143,7 @@ _VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(), _VALUES, max_size=3))
 def test_written_override_is_read_back(value: dict[str, Any]) -> None:
     checked = check_override(write_override("sft.lr_scheduler_kwargs", value), Settings)
@@ -150,12 +151,14 @@ def test_written_override_is_read_back(value: dict[str, Any]) -> None:
     assert checked.values == {"sft": {"lr_scheduler_kwargs": value}}
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_written_text_is_read_back(text: str) -> None:
     checked = check_override(write_override("sft.run_name", text), Settings)
     assert checked.values == {"sft": {"run_name": text}}
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80) | st.text(max_size=40).map(lambda text: f"sft.max_steps={text}"))
 def test_any_override_is_read_or_reported(override: str) -> None:
     recipe = read_recipe(RECIPE, [override])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsdpwiz.recipe.scalar import resolve
@@ -54,12 +54,14 @@ def test_word(text: str, value: object) -> None:
     assert type(resolve(text)) is type(value)
 
 
+@settings(deadline=None)
 @given(st.integers(-(10**40), 10**40) | st.floats(allow_nan=False, allow_infinity=False))
 def test_numbers_as_python_writes_them_are_read_back(value: float) -> None:
     assert resolve(repr(value)) == value
     assert type(resolve(repr(value))) is type(value)
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_text_has_a_value(text: str) -> None:
     assert resolve(text) is None or isinstance(resolve(text), (str, int, float))

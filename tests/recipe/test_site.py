@@ -97,7 +97,7 @@ def test_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_site({"FSDPWIZ_SITE": ""}, tmp_path) == own
 
 
-@settings(max_examples=150)
+@settings(deadline=None, max_examples=150)
 @given(st.binary(max_size=60))
 def test_any_bytes_are_read_or_reported(content: bytes) -> None:
     import tempfile

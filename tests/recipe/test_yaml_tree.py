@@ -101,7 +101,7 @@ _YAML_LIKE = st.text(
 )
 
 
-@settings(max_examples=600)
+@settings(deadline=None, max_examples=600)
 @given(_YAML_LIKE | st.text(max_size=60))
 @example("%YAML 1.1\n---\na: no")
 @example("? a\n? b")
@@ -130,6 +130,7 @@ _PLAIN = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(_PLAIN)
 def test_json_is_read_as_json(value: object) -> None:
     import json
