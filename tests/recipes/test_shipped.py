@@ -72,6 +72,14 @@ def test_gpus_are_named_in_the_catalogue(shipped_recipe: Shipped) -> None:
     assert recipe.value("cluster.gpu") in known | {None}
 
 
+@each
+def test_models_are_in_the_catalogue_so_that_gated_ones_plan_offline(shipped_recipe: Shipped) -> None:
+    folder = Path(fsdpwiz.__file__).parent / "facts" / "catalog" / "models"
+    families = (json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json"))
+    known = {name for family in families for name in family["models"]}
+    assert load_recipe(shipped_recipe.path).value("model.name_or_path") in known
+
+
 def test_demo_finds_its_data_from_any_folder(tmp_path: Path) -> None:
     recipe = load_recipe(recipes_folder() / "smollm2-135m-sft.yaml")
     for key in ("data.name_or_path", "data.eval_name_or_path"):
