@@ -121,7 +121,8 @@ def is_current(wanted):
 
 
 def install(torch_index):
-    say(f"making {VENV} (once; a second run reuses it)")
+    renewed = PYTHON.exists()
+    say(f"{'renewing' if renewed else 'making'} {VENV} (a second run reuses it)")
     run([sys.executable, "-m", "venv", str(VENV)])
     pip("install", "pip", "hatchling", "editables", quiet=True)
     torch = "torch=={}".format(pinned("torch"))
@@ -130,7 +131,7 @@ def install(torch_index):
         pip("install", "--index-url", torch_index, torch)
     else:
         announce_cuda(torch)
-    pip("install", "--no-build-isolation", "--editable", f"{ROOT}[{EXTRAS}]")
+    pip("install", "--no-build-isolation", "--editable", f"{ROOT}[{EXTRAS}]", quiet=renewed)
 
 
 def announce_cuda(torch):
