@@ -93,13 +93,12 @@ def clear_incomplete(folder: RunFolder) -> None:
                 shutil.rmtree(path)
 
 
-def in_this_folder(folder: RunFolder, recorded: str | None) -> Path | None:
-    """The checkpoint that a recorded path means, wherever the run folder has been moved to."""
-    if recorded is None:
+def best(folder: RunFolder, step: int | None, *, writing: int | None = None) -> Path | None:
+    """The checkpoint of the best step: one that is there, or the one of step `writing` once it is."""
+    if not step:
         return None
-    name = Path(recorded).name.replace(WRITING_PREFIX, "step-")
-    path = folder.checkpoints / name
-    return path if path.is_dir() else None
+    checkpoint = folder.checkpoint(step)
+    return checkpoint if step == writing or checkpoint.is_dir() else None
 
 
 def _describe(checkpoint: Path, model: Any, tokenizer: Any) -> None:

@@ -45,8 +45,8 @@ def refusals(plan: Plan, checkpoint: Path, manifest: dict[str, Any] | None) -> I
             "I022",
             "fsdp1-sharded-resume-loses-optimizer",
             f"`{checkpoint.name}` was saved under FSDP1 as SHARDED_STATE_DICT, and Accelerate 1.15 resumes "
-            "that with an empty optimizer, without an error: start anew with `fsdp.version: 2`, or on GPUs with "
-            "`fsdp.state_dict_type: FULL_STATE_DICT`; `fsdpwiz export` makes a model of the checkpoint",
+            "that with an empty optimizer, without an error: start anew with `fsdp.version: 2`, or on GPUs "
+            "with `fsdp.state_dict_type: FULL_STATE_DICT`; `fsdpwiz export` makes a model of the checkpoint",
             "fsdp.state_dict_type",
         )
     if manifest is not None:

@@ -6,7 +6,6 @@ import importlib
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from transformers import TrainerCallback
@@ -94,7 +93,7 @@ class Recorded:
     def _init_training_state(self, *args: Any, **kwargs: Any) -> Any:
         progress = super()._init_training_state(*args, **kwargs)  # type: ignore[misc]
         state = self.state  # type: ignore[attr-defined]
-        best = checkpoints.in_this_folder(self.session.folder, state.best_model_checkpoint)
+        best = checkpoints.best(self.session.folder, state.best_global_step)
         state.best_model_checkpoint = None if best is None else str(best)
         return progress
 
@@ -102,7 +101,8 @@ class Recorded:
         """Rename the checkpoint that every rank has written."""
         barrier()
         folder, state = self.session.folder, self.state  # type: ignore[attr-defined]
-        best = _renamed(folder, state.best_model_checkpoint)
+        best = checkpoints.best(folder, state.best_global_step, writing=state.global_step)
+        # Upstream asks the disk while other ranks write to it, and its ranks may get different answers.
         state.best_model_checkpoint = None if best is None else str(best)
         if state.is_world_process_zero:
             checkpoints.seal(
@@ -140,10 +140,3 @@ class Progress(TrainerCallback):
 
     def on_train_end(self, *_: Any, **__: Any) -> None:
         self._session.events.end("train")
-
-
-def _renamed(folder: RunFolder, recorded: str | None) -> Path | None:
-    """The name a checkpoint will have that the Trainer knows as checkpoint-N."""
-    if recorded is None:
-        return None
-    return folder.checkpoints / Path(recorded).name.replace(checkpoints.WRITING_PREFIX, "step-")
