@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+import fsdpwiz
 from fsdpwiz.recipe.library import Shipped, recipes_folder, shipped
 from fsdpwiz.recipe.load import load_recipe
 from fsdpwiz.recipe.paths import resolve_path
 
+CATALOGUE = Path(fsdpwiz.__file__).parent / "facts" / "catalog"
 ALL = shipped()
 EXPECTED = {
     "smollm2-135m-sft",
@@ -63,19 +65,16 @@ def test_nothing_that_is_not_built(shipped_recipe: Shipped) -> None:
 
 @each
 def test_gpus_are_named_in_the_catalogue(shipped_recipe: Shipped) -> None:
-
-    recipe = load_recipe(shipped_recipe.path)
-    catalogue = json.loads(
-        (Path(load_recipe.__code__.co_filename).parents[1] / "facts/catalog/gpus.json").read_text()
-    )
-    known = {card["name"] for card in catalogue["gpus"]}
-    assert recipe.value("cluster.gpu") in known | {None}
+    known = {
+        card["name"] for card in json.loads((CATALOGUE / "gpus.json").read_text(encoding="utf-8"))["gpus"]
+    }
+    assert load_recipe(shipped_recipe.path).value("cluster.gpu") in known | {None}
 
 
 @each
 def test_models_are_in_the_catalogue_so_that_gated_ones_plan_offline(shipped_recipe: Shipped) -> None:
-    folder = Path(fsdpwiz.__file__).parent / "facts" / "catalog" / "models"
-    families = (json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json"))
+    paths = (CATALOGUE / "models").glob("*.json")
+    families = (json.loads(path.read_text(encoding="utf-8")) for path in paths)
     known = {name for family in families for name in family["models"]}
     assert load_recipe(shipped_recipe.path).value("model.name_or_path") in known
 
