@@ -17,7 +17,9 @@ class Interrupts:
 
     received: list[signal.Signals] = field(default_factory=list)
 
-    def __bool__(self) -> bool:
+    @property
+    def requested(self) -> bool:
+        """Whether a stop was asked for."""
         return bool(self.received)
 
     @property

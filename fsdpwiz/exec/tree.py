@@ -104,26 +104,31 @@ class Tree:
         for index, stage in enumerate(stages):
             if not self._is_alive():
                 break
-            if index == 0:
-                self.send(stage.signal)
-            else:
-                self._send_all(stage.signal)
-            self._wait(stage.grace_s, hurried)
+            self._stage(stage, hurried, through_child=index == 0)
         return self._kill()
+
+    def _stage(self, stage: Stage, hurried: Callable[[], bool], *, through_child: bool) -> None:
+        """One signal and its grace. The child may pass it on to the others; once it is gone we do."""
+        deadline = time.monotonic() + stage.grace_s
+        if through_child:
+            self.send(stage.signal)
+            self._wait(deadline, hurried, until=lambda: self.child.poll() is not None)
+        if time.monotonic() < deadline:
+            self._send_all(stage.signal)
+        self._wait(deadline, hurried, until=lambda: not self._is_alive())
 
     def _is_alive(self) -> bool:
         return self.child.poll() is None or bool(self.members())
 
-    def _wait(self, limit_s: float, hurried: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + limit_s
-        while time.monotonic() < deadline and self._is_alive() and not hurried():
+    def _wait(self, deadline: float, hurried: Callable[[], bool], *, until: Callable[[], bool]) -> None:
+        while time.monotonic() < deadline and not until() and not hurried():
             time.sleep(_TICK_S)
 
     def _kill(self) -> list[psutil.Process]:
         deadline = time.monotonic() + _KILL_LIMIT_S
         while self._is_alive() and time.monotonic() < deadline:
             self._send_all(signal.SIGKILL)
-            self._wait(_TICK_S, lambda: False)
+            time.sleep(_TICK_S)
         self.child.poll()
         return self.members()
 

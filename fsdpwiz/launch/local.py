@@ -6,8 +6,8 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,16 +31,18 @@ from fsdpwiz.runs.create import FOLDER_MODE
 from fsdpwiz.runs.layout import RunFolder
 from fsdpwiz.runs.state import start_record, write_status
 
-TICK_S = 0.2
+_TICK_S = 0.2
 _STATUS_INTERVAL_S = 2.0
 _INTERRUPTED_BY_SIGNAL = {"SIGINT": GENTLE, "SIGTERM": FIRM, "SIGHUP": FIRM}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How an attempt ended. `exit_code` is the training's own: of the first rank that failed, else the launcher's.
+    """How an attempt ended.
 
-    `traceback` is that rank's own; `model` the exported model; `survivors` processes that even SIGKILL did not end.
+    `exit_code` is the training's own: that of the first rank that failed, else the launcher's.
+    `traceback` is that rank's; `model` is the exported model; `survivors` are the ids of processes
+    that even SIGKILL did not end.
     """
 
     state: Literal["finished", "failed", "cancelled"]
@@ -75,10 +77,11 @@ def run_local(
     display: Display,
     interrupts: Interrupts,
     environ: Mapping[str, str] | None = None,
-    tick_s: float = TICK_S,
+    command: Sequence[str] | None = None,
 ) -> Outcome:
     """Launch an attempt of a run whose folder is filled, follow it to its end, and record how it ended.
 
+    `command` takes the place of the plan's own launch command, `environ` of this process's environment.
     However this is left, no process it started is left behind. Raises OSError where the attempt's
     folder cannot be written or the launcher not be started.
     """
@@ -89,8 +92,8 @@ def run_local(
     began = time.monotonic()
     log = run.attempt(attempt).launcher_log(node.rank)
     try:
-        with started(command_for(plan, run, node), environ=environment, log=log) as tree:
-            ending = launch.watch(tree, display, interrupts, tick_s)
+        with started(command or command_for(plan, run, node), environ=environment, log=log) as tree:
+            ending = launch.watch(tree, display, interrupts)
             survivors = tuple(process.pid for process in tree.end())
     except BaseException:
         launch.record("end", exit_code=1)
@@ -129,28 +132,28 @@ class _Launch:
             records.append(self._records, {"event": event, **values}, sync=True)
 
     def refresh_status(self, *, every_s: float = 0.0) -> None:
-        """Rebuild status.json, at most once in `every_s`; it is only a view."""
+        """Rebuild status.json, within `every_s` of the last time only if that is 0; it is only a view."""
         now = time.monotonic()
-        if self.node.rank == 0 and now >= self._status_due_s:
+        if self.node.rank == 0 and (every_s == 0 or now >= self._status_due_s):
             self._status_due_s = now + every_s
             with contextlib.suppress(OSError):
                 write_status(self.run)
 
-    def watch(self, tree: Tree, display: Display, interrupts: Interrupts, tick_s: float) -> _Ending:
+    def watch(self, tree: Tree, display: Display, interrupts: Interrupts) -> _Ending:
         """Follow until the launcher ends, or is to be ended."""
         while tree.child.poll() is None:
-            if interrupts:
+            if interrupts.requested:
                 self._stop(tree, interrupts)
                 return "interrupted"
             if self.peers.gone_for_s() > PEER_GRACE_S:
                 self.record("stopping", reason=f"node {self.peers.gone} is gone")
-                tree.end(FIRM, hurried=lambda: bool(interrupts))
+                tree.end(FIRM, hurried=lambda: interrupts.requested)
                 return "with its peers"
             display.show(self.follower.look())
             self.refresh_status(every_s=_STATUS_INTERVAL_S)
-            time.sleep(tick_s)
+            time.sleep(_TICK_S)
         display.show(self.follower.look())
-        return "interrupted" if interrupts else "by itself"
+        return "interrupted" if interrupts.requested else "by itself"
 
     def _stop(self, tree: Tree, interrupts: Interrupts) -> None:
         name = interrupts.received[0].name
@@ -190,11 +193,12 @@ class _Launch:
         )
 
     def _ended(self, seconds: float, progress: Progress) -> Outcome:
+        """Whether there is a model is for node 0 to judge: it may not be visible here yet."""
         model = self._model(progress)
-        if model is None and self.plan.script is None:
+        if model is None and self.plan.script is None and self.node.rank == 0:
             finding = word(Problem(code="P023", detail={"path": str(self.run.model)}))
             return Outcome(state="failed", exit_code=0, seconds=seconds, progress=progress, finding=finding)
-        if model is not None:
+        if model is not None and self.node.rank == 0:
             self.record("exported", model=model.name)
         return Outcome(state="finished", exit_code=0, seconds=seconds, progress=progress, model=model)
 
@@ -214,6 +218,4 @@ def _sign(folder: Path, run: RunFolder) -> str:
 
 
 def _with_survivors(outcome: Outcome, survivors: tuple[int, ...]) -> Outcome:
-    from dataclasses import replace
-
     return replace(outcome, survivors=survivors)

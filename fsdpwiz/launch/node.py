@@ -6,7 +6,7 @@ import re
 import shlex
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 DEFAULT_PORT = 29500
 _ADDRESS = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[A-Za-z0-9._-]+))(?::(?P<port>\d{1,5}))?")
@@ -32,6 +32,18 @@ def parse_address(text: str) -> tuple[str, int | None]:
     if port is not None and not 0 < port < 65536:
         raise ValueError(f"{port} is not a port (1 to 65535)")
     return match["six"] or match["host"], port
+
+
+def meeting_place(node: Node, nodes: int) -> Node:
+    """`node` with the address and port at which all nodes meet.
+
+    Where none was given this is node 0, and both are chosen; an address without port means the
+    default port, for the other nodes were told no other.
+    """
+    if nodes == 1 or (node.address is not None and node.port is not None):
+        return node
+    port = node.port or (DEFAULT_PORT if node.address is not None else free_port())
+    return replace(node, address=node.address or own_address(), port=port)
 
 
 def own_address() -> str:

@@ -66,7 +66,7 @@ def wait_for_start(
     """
     began = time.monotonic()
     noted = False
-    while not interrupts:
+    while not interrupts.requested:
         attempt = _open_attempt(run, node)
         if attempt is not None:
             return attempt

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -15,7 +15,8 @@ from fsdpwiz.recipe.types import Recipe
 def recipe_as_run(recipe: Recipe, plan: Plan) -> str:
     """The text of `recipe` with what the command line changed and with paths as they were found.
 
-    Without such a change it is the text as written.
+    A name that came from the file's own is written in, for the copy has another. Without such a
+    change it is the text as written.
     """
     edits = dict(_edits(recipe, plan))
     if not edits:
@@ -34,7 +35,9 @@ def recipe_as_run(recipe: Recipe, plan: Plan) -> str:
 def _edits(recipe: Recipe, plan: Plan) -> Iterator[tuple[str, Any]]:
     for override in recipe.overrides:
         key = override.partition("=")[0].strip()
-        yield key, recipe.value(key)
+        yield key, _plain(recipe.value(key))
+    if recipe.value("name") is None:
+        yield "name", plan.name
     found = {
         "model.name_or_path": plan.model.name_or_path,
         "data.name_or_path": plan.data.name_or_path,
@@ -44,6 +47,12 @@ def _edits(recipe: Recipe, plan: Plan) -> Iterator[tuple[str, Any]]:
     for key, value in found.items():
         if recipe.value(key) is not None and value and recipe.value(key) != value:
             yield key, value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _set(yaml: YAML, node: Any, parts: list[str], value: Any) -> None:

@@ -22,12 +22,14 @@ FILE_MODE = 0o600
 class Artifacts:
     """What one launch of a run is made of; documents are plain values, texts as they are written.
 
-    `recipe_text` is the recipe as run, overrides included; `source_text` the file it came from.
+    `recipe_text` is the recipe as run, overrides included; `source_text` the file it came from,
+    unless `source_hash` is the hash of an earlier one.
     """
 
     recipe_text: str
-    source_path: Path | None
+    source_path: str | None
     source_text: str
+    source_hash: str | None = None
     overrides: Sequence[str]
     plan: Mapping[str, Any]
     accelerate: str
@@ -77,8 +79,8 @@ def _retire(run: RunFolder, attempt: Attempt) -> None:
 def _texts(run: RunFolder, artifacts: Artifacts) -> dict[Path, str]:
     source = {
         "schema": 1,
-        "path": None if artifacts.source_path is None else str(artifacts.source_path),
-        "hash": recipe_hash(artifacts.source_text),
+        "path": artifacts.source_path,
+        "hash": artifacts.source_hash or recipe_hash(artifacts.source_text),
         "overrides": list(artifacts.overrides),
     }
     return {

@@ -9,7 +9,7 @@ from fsdpwiz.exec.interrupts import noted
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signal_is_noted_and_does_not_kill(number):
     with noted() as interrupts:
-        assert not interrupts
+        assert not interrupts.requested
         os.kill(os.getpid(), number)
         assert interrupts.received == [number] and not interrupts.repeated
         os.kill(os.getpid(), number)
@@ -28,6 +28,6 @@ def test_what_nohup_ignores_stays_ignored():
     try:
         with noted() as interrupts:
             os.kill(os.getpid(), signal.SIGHUP)
-            assert not interrupts
+            assert not interrupts.requested
     finally:
         signal.signal(signal.SIGHUP, former)

@@ -9,7 +9,7 @@ from fsdpwiz.runs.layout import RunFolder
 
 FIRST = Artifacts(
     recipe_text="name: tiny  # kept\n",
-    source_path=Path("/recipes/tiny.yaml"),
+    source_path="/recipes/tiny.yaml",
     source_text="name: tiny\n",
     overrides=("sft.max_steps=3",),
     plan={"schema": 1, "name": "tiny"},
