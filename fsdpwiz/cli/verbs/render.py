@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +18,11 @@ from fsdpwiz.cli.pipeline import Prepared, prepare
 from fsdpwiz.plan.types import Plan
 from fsdpwiz.render.accelerate_yaml import accelerate_yaml
 from fsdpwiz.render.effective import effective
+from fsdpwiz.render.environment import rank_environment
+from fsdpwiz.render.launch_command import launch_command
 from fsdpwiz.render.torchrun import torchrun_command, torchrun_environment
+
+_HERE = Path()
 
 
 def command(
@@ -45,7 +50,7 @@ def command(
     code = prepared.report.exit_code(strict=strict)
     written: list[Path] = []
     if prepared.plan is not None and folder is not None and not code:
-        written = write_folder(folder, rendered_files(prepared.plan))
+        written = write_folder(folder, rendered_files(prepared.plan, folder.absolute()))
     if out.json:
         out.document(_document(prepared, written, show_effective=show_effective))
     elif prepared.plan is not None and folder is None:
@@ -58,20 +63,40 @@ def command(
     return code
 
 
-def rendered_files(plan: Plan) -> dict[str, str]:
-    """File name to text of everything that can be known before the run folder exists."""
+def rendered_files(plan: Plan, folder: Path = _HERE) -> dict[str, str]:
+    """File name to text of all that is known before a run; the commands expect the files in `folder`."""
+    torchrun = torchrun_command(plan, plan_path=folder / "plan.json", python=sys.executable)
     return {
         "accelerate.yaml": accelerate_yaml(plan),
-        "command.txt": command_text(plan),
+        "command.txt": launch_text(plan, folder),
+        "torchrun.txt": shell_text(torchrun_environment(plan), torchrun),
         "plan.json": json.dumps(plan.to_json(), indent=2, ensure_ascii=False) + "\n",
     }
 
 
-def command_text(plan: Plan) -> str:
-    """The torchrun line that starts the same run, with the environment it needs before it."""
-    words = torchrun_command(plan, plan_path=Path("plan.json"), python=sys.executable)
-    settings = [f"{name}={shlex.quote(value)}" for name, value in torchrun_environment(plan).items()]
-    return " \\\n  ".join([*settings, shlex.join(words)]) + "\n"
+def launch_text(plan: Plan, folder: Path) -> str:
+    """The launch line, or that of each node, with MAIN_ADDRESS where the address of node 0 belongs."""
+    lines = [
+        launch_command(
+            plan,
+            plan_path=folder / "plan.json",
+            accelerate_path=folder / "accelerate.yaml",
+            node_rank=node,
+            main_address="MAIN_ADDRESS" if plan.world.nodes > 1 else None,
+            python=sys.executable,
+        )
+        for node in range(plan.world.nodes)
+    ]
+    texts = [shell_text(rank_environment(plan), line) for line in lines]
+    if len(texts) == 1:
+        return texts[0]
+    return "\n".join(f"# on node {node}\n{text}" for node, text in enumerate(texts))
+
+
+def shell_text(variables: Mapping[str, str], command: Sequence[str]) -> str:
+    """A command for a shell, with the variables that it needs in front."""
+    settings = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
+    return " \\\n  ".join([*settings, shlex.join(command)]) + "\n"
 
 
 def _show(plan: Plan, *, show_effective: bool) -> None:
