@@ -70,9 +70,9 @@ def full_state(model: Any) -> dict[str, Any]:
     from torch.distributed.tensor import DTensor
 
     def plain(name: str) -> str:
-        for part in ("module.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.", "_orig_mod."):
+        for part in ("_fsdp_wrapped_module.", "_checkpoint_wrapped_module.", "_orig_mod."):
             name = name.replace(part, "")
-        return name
+        return name.removeprefix("module.")
 
     with FullyShardedDataParallel.summon_full_params(model, writeback=False):
         named = [

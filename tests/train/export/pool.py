@@ -83,6 +83,8 @@ def _serve(connection: Connection, rank: int) -> None:
 
 
 def _forget(clean: dict[str, str]) -> None:
+    import resource
+
     import torch.distributed as dist
     from accelerate.state import AcceleratorState, GradientState, PartialState
 
@@ -94,3 +96,5 @@ def _forget(clean: dict[str, str]) -> None:
     for name in set(os.environ) - set(clean):
         del os.environ[name]
     os.environ.update(clean)
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
