@@ -29,7 +29,8 @@ def find_run(reference: str, output_dir: Path) -> RunFolder:
     runs = [run for name in wanted for run in runs_of(output_dir, name)]
     if runs:
         return max(runs, key=created)
-    nearest = difflib.get_close_matches(reference, [*names, LAST], n=1)
+    known = [name for name in (*names, LAST) if name != reference]
+    nearest = difflib.get_close_matches(reference, known, n=1)
     detail = {
         "reference": reference,
         "output_dir": str(output_dir),

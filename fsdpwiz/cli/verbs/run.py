@@ -80,6 +80,8 @@ def command(  # noqa: PLR0913  one parameter for each option
 ) -> int:
     """Train: validate a recipe, launch it, follow it to a model that loads."""
     node = _node(node_rank, main_address, run_id, resume)
+    if resume is not None and recipe is not None and "=" not in recipe:
+        raise typer.BadParameter(f"`{recipe}` beside --resume: a run goes on with its own recipe")
     run = None if resume is None else find_run(resume, output_dir or Path(_OUTPUT_DIR))
     reference, values = _words(recipe, overrides, run, node)
     if output_dir is not None and run is None:
@@ -138,8 +140,6 @@ def _words(
         if recipe is None:
             raise typer.BadParameter("a recipe is missing: `fsdpwiz run RECIPE`, or `--resume RUN`")
         return recipe, list(overrides or ())
-    if recipe is not None and "=" not in recipe:
-        raise typer.BadParameter(f"`{recipe}` beside --resume: a run goes on with its own recipe")
     values = ([] if recipe is None else [recipe]) + list(overrides or ())
     return str(resumable(run, node_rank=node.rank)), values
 

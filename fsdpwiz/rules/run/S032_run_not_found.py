@@ -45,4 +45,6 @@ def word(problem: Problem) -> Found:
     hint = f"; the nearest is `{literal(nearest[0])}`" if nearest else ""
     if not hint and known:
         hint = f"; there is {listed(known, joint='and')}"
+    elif not hint:
+        hint = ", which has no run"
     return Found(message=f"`{reference}` is neither a run's folder nor a run in `{place}`{hint}")

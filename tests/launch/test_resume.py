@@ -1,0 +1,87 @@
+"""A change that the checkpoint cannot follow is refused before anything starts."""
+
+import json
+
+import pytest
+
+from fsdpwiz.launch.resume import resume_problems
+from fsdpwiz.rules.engine import word
+from fsdpwiz.runs.layout import CHECKPOINT_MANIFEST, RunFolder
+from fsdpwiz.train.checkpoints import MANIFEST
+from tests.launch.runs import plan_of
+
+SAVED = {
+    "schema": 1,
+    "step": 5,
+    "distributed_type": "FSDP2",
+    "state_dict_type": "SHARDED_STATE_DICT",
+    "method": "sft",
+    "model": {"name_or_path": "owner/model", "revision": None},
+    "peft": None,
+    "quantization": None,
+}
+
+
+@pytest.fixture
+def run(tmp_path):
+    run = RunFolder(tmp_path)
+    run.checkpoint(5).mkdir(parents=True)
+    save(run, SAVED)
+    return run
+
+
+def save(run, document):
+    (run.checkpoint(5) / CHECKPOINT_MANIFEST).write_text(json.dumps(document))
+
+
+def test_the_trainer_writes_the_file_that_is_read():
+    assert MANIFEST == CHECKPOINT_MANIFEST
+
+
+def test_nothing_to_refuse(run):
+    assert resume_problems(plan_of(), run) == ()
+
+
+@pytest.mark.parametrize(
+    "override", ["sft.max_steps=9", "sft.learning_rate=1e-3", "cluster.processes_per_node=4"]
+)
+def test_what_a_checkpoint_can_follow(override, run):
+    assert resume_problems(plan_of(override), run) == ()
+
+
+@pytest.mark.parametrize(
+    ("override", "code", "key"),
+    [
+        ("fsdp=null", "I011", "fsdp"),
+        ("cluster.processes_per_node=1", "I011", "fsdp"),
+        ("fsdp.state_dict_type=FULL_STATE_DICT", "I009", "fsdp.state_dict_type"),
+        ("model.name_or_path=owner/other", "I030", "model.name_or_path"),
+        ("model.revision=v2", "I030", "model.revision"),
+        ("peft={r: 4}", "I030", "peft"),
+    ],
+)
+def test_what_it_cannot(override, code, key, run):
+    (problem,) = resume_problems(plan_of(override), run)
+    assert (problem.code, problem.key) == (code, key)
+    finding = word(problem)
+    assert finding.severity == "error" and "step-5" in finding.message and f"`{key}`" in finding.message
+
+
+def test_fsdp1_sharded_loses_the_optimizer_and_is_refused(run):
+    save(run, {**SAVED, "distributed_type": "FSDP1"})
+    assert [problem.code for problem in resume_problems(plan_of("fsdp.version=1"), run)] == ["I022"]
+
+
+def test_fsdp_versions_are_not_mixed(run):
+    codes = {problem.code for problem in resume_problems(plan_of("fsdp.version=1"), run)}
+    assert codes == {"I012", "I022"}
+
+
+def test_without_a_checkpoint_anything_may_change(tmp_path):
+    assert resume_problems(plan_of("model.name_or_path=owner/other"), RunFolder(tmp_path)) == ()
+
+
+@pytest.mark.parametrize("document", [[], {"model": 3}, {"distributed_type": None}, "x"])
+def test_a_manifest_that_says_little_refuses_little(document, run):
+    save(run, document)
+    assert resume_problems(plan_of(), run) == ()
