@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from fsdpwiz.core.findings import Excerpt, Finding, Fix, Quantity
+from fsdpwiz.core.secrets import HIDDEN, names_secret, redact
 from fsdpwiz.core.text import visible
 
 _COLOURS = {"error": "31", "warning": "33", "info": "36"}
@@ -61,7 +63,20 @@ def _source_line(finding: Finding) -> str | None:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return None
-    return lines[finding.line - 1].rstrip() if finding.line <= len(lines) else None
+    if finding.line > len(lines):
+        return None
+    line = lines[finding.line - 1].rstrip()
+    return _without_values(line) if _names_secret(finding.key, line) else redact(line)
+
+
+def _names_secret(key: str | None, line: str) -> bool:
+    words = [*re.split(r"\W+", line), *(key or "").split(".")]
+    return any(names_secret(word) for word in words)
+
+
+def _without_values(line: str) -> str:
+    name, colon, _ = line.partition(":")
+    return f"{redact(name)}{colon} {HIDDEN}" if colon else HIDDEN
 
 
 def _evidence(item: Quantity | Excerpt) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fsdpwiz.facts.wanted import Wanted
-from fsdpwiz.methods.method import DataFormat, methods
+from fsdpwiz.methods.method import DataFormat, method_of
 from fsdpwiz.recipe.paths import base_folders, resolve_path
 from fsdpwiz.recipe.types import Recipe
 
@@ -38,8 +38,7 @@ def _found(recipe: Recipe, value: str | None, cwd: Path) -> str | None:
 
 
 def _data_formats(recipe: Recipe) -> tuple[DataFormat, ...]:
-    """The formats of the recipe's training method; of all methods where its section is absent."""
-    named = [method for section, method in methods().items() if recipe.has(section)] or list(
-        methods().values()
-    )
-    return tuple(known for method in named for known in method.data_formats)
+    """The formats of the recipe's training method, columns named as its section names them."""
+    method = method_of(recipe.origins)
+    section = recipe.value(method.section) or {}
+    return tuple(known.named(section) for known in method.data_formats)

@@ -7,7 +7,7 @@ from typing import Any
 
 from fsdpwiz.core.problem import Problem
 from fsdpwiz.facts.types import Facts
-from fsdpwiz.methods.method import Method, methods
+from fsdpwiz.methods.method import method_of
 from fsdpwiz.plan.adapters import decide_peft
 from fsdpwiz.plan.batch import decide_batch
 from fsdpwiz.plan.choices import Choices
@@ -41,7 +41,7 @@ def resolve(recipe: Recipe, facts: Facts) -> tuple[Plan | None, tuple[Problem, .
 
 
 def _decide(choices: Choices, facts: Facts) -> dict[str, Any] | None:
-    method = _method(choices.recipe)
+    method = method_of(choices.recipe.origins)
     cluster = decide_cluster(choices, facts)
     device = cluster.device if cluster else "cuda"
     ranks = (cluster.gpus_per_node or cluster.processes_per_node or 1) if cluster else 2
@@ -83,12 +83,6 @@ def _decide(choices: Choices, facts: Facts) -> dict[str, Any] | None:
         "batch": batch,
         **launch,
     }
-
-
-def _method(recipe: Recipe) -> Method:
-    """The method whose section the recipe has; supervised fine-tuning where it has none."""
-    known = methods()
-    return next((method for section, method in known.items() if recipe.has(section)), known["sft"])
 
 
 def _versions(facts: Facts) -> Mapping[str, str]:

@@ -46,7 +46,7 @@ def sort_key(item: Finding) -> tuple[int, str, int, str, str]:
 def _place(key: str | None, problem: Problem | None, recipe: Recipe | None) -> tuple[str | None, int | None]:
     if problem is not None and (problem.file is not None or problem.line is not None):
         return problem.file, problem.line
-    if recipe is None or key is None:
+    if recipe is None or key is None or (problem is not None and problem.detail.get("source") == "override"):
         return None, None
     origin = _nearest(key, recipe)
     if origin is not None:

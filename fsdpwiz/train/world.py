@@ -107,7 +107,8 @@ def _fsdp1(model: Any, plan: Plan) -> Iterator[Fault]:
     yield from _units(model, plan, FullyShardedDataParallel)
     units = [m for m in model.modules() if isinstance(m, FullyShardedDataParallel)]
     planned = str((plan.fsdp or {}).get("sharding_strategy", "FULL_SHARD"))
-    strategies = {unit.sharding_strategy.name for unit in units}
+    # torch names one of them _HYBRID_SHARD_ZERO2.
+    strategies = {unit.sharding_strategy.name.lstrip("_") for unit in units}
     if strategies != {planned} and not _is_one_shard(plan):
         yield "sharding strategy", planned, ", ".join(sorted(strategies))
     if not planned.startswith("HYBRID"):

@@ -17,7 +17,7 @@ from fsdpwiz.core.errors import ProblemError
 from fsdpwiz.core.findings import SEVERITIES, Finding
 from fsdpwiz.rules.report import Report, exit_code
 
-_OVERRIDE = re.compile(r"[A-Za-z_]\w*(\.\w+)*=")
+_OVERRIDE = re.compile(r"[A-Za-z_]\w*(\.[\w-]+)*=")
 
 
 def command(

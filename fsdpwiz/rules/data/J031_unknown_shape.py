@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fsdpwiz.facts.types import Data
-from fsdpwiz.methods.method import methods
+from fsdpwiz.methods.method import method_of
 from fsdpwiz.recipe.types import Recipe
 from fsdpwiz.rules.data.shape import fault_of_all_rows
 from fsdpwiz.rules.rule import Found
@@ -55,9 +55,12 @@ def _unknown(key: str, rows: Data, recipe: Recipe) -> Iterator[Found]:
         message = f"No row of `{fault.file}` has a known shape: {fault.message}"
         yield Found(message=message, key=key, file=str(fault.file), line=fault.line)
         return
-    section = next((name for name in methods() if recipe.has(name)), "sft")
-    if not rows.columns or recipe.value(f"{section}.dataset_text_field") in rows.columns:
+    method = method_of(recipe.origins)
+    if not rows.columns:
         return
-    formats = "; ".join(listed(known.columns, joint="and") for known in methods()[section].data_formats)
+    section = recipe.value(method.section) or {}
+    formats = "; ".join(listed(known.named(section).columns, joint="and") for known in method.data_formats)
     columns = listed(sorted(rows.columns), joint="and")
-    yield Found(message=f"The data has the columns {columns}; `{section}` trains on {formats}", key=key)
+    yield Found(
+        message=f"The data has the columns {columns}; `{method.section}` trains on {formats}", key=key
+    )
