@@ -62,8 +62,9 @@ def set_policy(trainer: Any, plan: Plan) -> None:
     in: raises FsdpwizError where the plan has another one.
     """
     if plan.world.distributed_type in ("FSDP1", "FSDP2"):
-        plugin = trainer.accelerator.state.fsdp_plugin
-        plugin.mixed_precision_policy = _policy(plugin, plan)
+        plugin = getattr(trainer.accelerator.state, "fsdp_plugin", None)
+        if plugin is not None:  # else the world is not the planned one, which is for its check to say
+            plugin.mixed_precision_policy = _policy(plugin, plan)
     elif plan.world.world_size > 1 and plan.reduce_dtype not in (None, plan.model.trainable_dtype):
         raise FsdpwizError(_cannot_obey(plan))
 

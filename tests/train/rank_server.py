@@ -39,7 +39,7 @@ def _case(request: dict[str, Any]) -> dict[str, Any]:
 
     path = Path(request["plan"])
     plan = Plan.read(path)
-    _enter(plan, request["port"])
+    _enter(Plan.from_json(request["launched_as"]), request["port"])
     report: dict[str, Any] = {"error": None, "finding": None}
     try:
         run(plan, RunFolder(path.parent), attempt=request["attempt"])

@@ -52,13 +52,23 @@ class Ranks:
         self._logs = logs
         self._processes: list[subprocess.Popen[str]] = []
 
-    def train(self, plan: Plan, root: Path, *, attempt: int = 1) -> Outcome:
-        """Run the plan's case in the run folder `root`; raises TimeoutError where a rank hangs."""
+    def train(self, plan: Plan, root: Path, *, attempt: int = 1, launched_as: Plan | None = None) -> Outcome:
+        """Run the plan's case in the run folder `root`; raises TimeoutError where a rank hangs.
+
+        `launched_as` is a plan whose environment the ranks get in place of their own's.
+        """
         self._grow(plan.world.world_size)
         folder = RunFolder(root)
         root.mkdir(parents=True, exist_ok=True)
         folder.plan.write_text(json.dumps(plan.to_json()), encoding="utf-8")
-        request = json.dumps({"plan": str(folder.plan), "attempt": attempt, "port": free_port()})
+        request = json.dumps(
+            {
+                "plan": str(folder.plan),
+                "attempt": attempt,
+                "port": free_port(),
+                "launched_as": (launched_as or plan).to_json(),
+            }
+        )
         using = self._processes[: plan.world.world_size]
         for process in using:
             assert process.stdin is not None
@@ -76,7 +86,13 @@ class Ranks:
     def _grow(self, count: int) -> None:
         for rank in range(len(self._processes), count):
             log = (self._logs / f"server-{rank}.log").open("w")
-            environment = {**os.environ, "OMP_NUM_THREADS": "1", "RANK_SERVER_RANK": str(rank)}
+            environment = {
+                **os.environ,
+                "OMP_NUM_THREADS": "1",
+                "RANK_SERVER_RANK": str(rank),
+                "HF_HOME": str(self._logs / "hf"),
+                "HF_HUB_OFFLINE": "1",
+            }
             self._processes.append(
                 subprocess.Popen(
                     [sys.executable, "-m", "tests.train.rank_server"],

@@ -30,6 +30,7 @@ def export_case(
     from fsdpwiz.train.export.model import export_model
     from fsdpwiz.train.model import load_tokenizer
 
+    root.mkdir(parents=True, exist_ok=True)
     accelerator = _accelerator(plan)
     model = _trained(plan, accelerator)
     truth = full_state(model)
