@@ -90,7 +90,7 @@ class Bar:
         known = progress.step is not None and progress.phase in ("train", None)
         self._bar.update(
             self._task,
-            description=doing(progress.phase),
+            description=doing(progress.phase if progress.step is None else progress.phase or "end"),
             completed=progress.step or 0,
             total=progress.total_steps if progress.step is not None else None,
             facts="  ".join(facts(progress)) if known else _waiting(progress),

@@ -20,8 +20,9 @@ _STEPS_AVERAGED = 20
 class Progress:
     """One look at a run.
 
-    `phase` is the innermost open phase of the lowest rank that reports. `loss` is the newest one,
-    `first_loss` that of the lowest step, `final_loss` that of the highest. `memory_bytes` is the
+    `phase` is the innermost open phase of the lowest rank that reports. `step` is the last one whose
+    metrics are there, `first_step` the first of this attempt. `loss` is the newest one,
+    `first_loss` that of the lowest step. `memory_bytes` is the
     highest peak of a rank in this attempt: of its GPU, or resident where there is no GPU. `exported`:
     rank 0 has come to the end of the export, which it only does with a verified model.
     """
@@ -89,8 +90,8 @@ class Follower:
             total_steps=self._total_steps,
             loss=self._losses["final"][1] if "final" in self._losses else None,
             first_loss=self._losses["first"][1] if "first" in self._losses else None,
-            tokens_per_s=statistics.fmean(self._tokens_per_s) if self._tokens_per_s else None,
-            step_s=statistics.fmean(self._step_s) if self._step_s else None,
+            tokens_per_s=statistics.median(self._tokens_per_s) if self._tokens_per_s else None,
+            step_s=statistics.median(self._step_s) if self._step_s else None,
             memory_bytes=gpu if gpu is not None else self._rss_peak_bytes,
             on_gpu=gpu is not None,
             exported=self._exported,
@@ -108,8 +109,6 @@ class Follower:
         self._rss_peak_bytes = _highest(self._rss_peak_bytes, record.get("rss_peak_bytes"))
         self._gpu_peak_bytes = _highest(self._gpu_peak_bytes, record.get("gpu_peak_bytes"))
         self._total_steps = _whole(record.get("total_steps")) or self._total_steps
-        if event == "step":
-            self._take_step(_whole(record.get("step")))
 
     def _take_metrics(self, record: dict[str, Any]) -> None:
         step, loss = _whole(record.get("step")), number(record.get("loss"))
@@ -122,18 +121,12 @@ class Follower:
             self._losses["final"] = (step, loss)
         if record.get("attempt") != self._attempt:
             return
-        self._take_step(step)
+        self._first_step = step if self._first_step is None else self._first_step
+        self._step = max(step, self._step or 0)
         for name, values in (("tokens_per_s", self._tokens_per_s), ("step_s", self._step_s)):
             value = number(record.get(name))
             if value is not None and value >= 0:
                 values.append(value)
-
-    def _take_step(self, step: int | None) -> None:
-        if step is None:
-            return
-        if self._first_step is None:
-            self._first_step = step
-        self._step = max(step, self._step or 0)
 
 
 def planned_steps(plan: Plan) -> int | None:

@@ -149,11 +149,16 @@ class _Launch:
                 self.record("stopping", reason=f"node {self.peers.gone} is gone")
                 tree.end(FIRM, hurried=lambda: interrupts.requested)
                 return "with its peers"
-            display.show(self.follower.look())
+            self._show(display)
             self.refresh_status(every_s=_STATUS_INTERVAL_S)
             time.sleep(_TICK_S)
-        display.show(self.follower.look())
+        self._show(display)
         return "interrupted" if interrupts.requested else "by itself"
+
+    def _show(self, display: Display) -> None:
+        """A terminal that is gone is no reason to end a run."""
+        with contextlib.suppress(OSError, ValueError):
+            display.show(self.follower.look())
 
     def _stop(self, tree: Tree, interrupts: Interrupts) -> None:
         name = interrupts.received[0].name

@@ -23,7 +23,7 @@ from fsdpwiz.recipe.types import Recipe
 from fsdpwiz.rules.engine import word
 from fsdpwiz.runs.artifacts import write_artifacts
 from fsdpwiz.runs.checkpoints import latest_checkpoint
-from fsdpwiz.runs.create import new_run, new_run_id
+from fsdpwiz.runs.create import new_run
 from fsdpwiz.runs.layout import RunFolder
 from fsdpwiz.runs.state import OPEN, last_attempt, read_state, write_status
 
@@ -101,9 +101,9 @@ def start(request: Request, screen: Screen, interrupts: Interrupts) -> Attempted
         if interrupts.requested:
             return None
         return _launch(request.plan, run, attempt, node, screen, interrupts)
-    except FileExistsError:
-        raise
     except OSError as error:
+        if isinstance(error, FileExistsError) and Path(error.filename or "").name == request.run_id:
+            raise
         raise FsdpwizError(launch_findings.of_os_error(error, output_dir)) from error
 
 
@@ -116,10 +116,7 @@ def _launch(
 
 
 def _new(request: Request, output_dir: Path) -> tuple[RunFolder, int]:
-    run_id = request.run_id
-    if run_id is None and request.plan.world.nodes > 1:
-        run_id = new_run_id()
-    with new_run(output_dir, request.plan.name, run_id=run_id) as run:
+    with new_run(output_dir, request.plan.name, run_id=request.run_id) as run:
         _write(request, run)
         write_status(run)
     return run, 1

@@ -170,6 +170,19 @@ def test_an_output_folder_that_is_a_file(folder):
     assert done.returncode == 1 and "P004" in done.stderr
 
 
+def test_a_runs_name_that_is_a_file(folder):
+    (folder / "runs").mkdir()
+    (folder / "runs" / "own").write_text("")
+    done = fsdpwiz(folder, "run", "own")
+    assert done.returncode == 1 and "P004" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_run_id_that_is_taken(folder):
+    (folder / "runs" / "own" / "mine").mkdir(parents=True)
+    done = fsdpwiz(folder, "run", "own", "--run-id", "mine")
+    assert done.returncode == 2 and "--run-id mine" in done.stderr
+
+
 @contextlib.contextmanager
 def mounted(place: Path, *options: str):
     place.mkdir()

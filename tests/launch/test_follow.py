@@ -57,7 +57,7 @@ def test_an_end_closes_what_was_left_open_within(run):
 
 def test_numbers(run):
     follower = Follower(run, 1, plan_of())
-    event(run, 0, "step", "train", step=1, rss_peak_bytes=5, gpu_peak_bytes=None)
+    event(run, 0, "step", "train", step=3, rss_peak_bytes=5, gpu_peak_bytes=None)
     event(run, 1, "heartbeat", "train", rss_peak_bytes=9)
     step(run, 1, 3.0, tokens_per_s=100.0, step_s=2.0)
     step(run, 2, 2.0, tokens_per_s=300.0, step_s=4.0)

@@ -113,19 +113,28 @@ def test_a_second_interrupt_ends_even_the_deaf_at_once(tmp_path):
     assert outcome.state == "cancelled" and running(rank_pids(run)) == []
 
 
-def test_a_display_that_breaks_leaves_no_process(tmp_path):
-    """As when the terminal is gone."""
+class Broken:
+    """A display that fails as soon as the ranks train."""
 
-    class Broken:
-        def show(self, progress):
-            if progress.phase == "train":
-                raise OSError(5, "Input/output error")
+    def __init__(self, error):
+        self.error = error
 
-        def close(self):
-            pass
+    def show(self, progress):
+        if progress.phase == "train" or progress.step:
+            raise self.error
 
-    with pytest.raises(OSError):
-        launched(tmp_path / "run", "hang", display=Broken())
+    def close(self):
+        pass
+
+
+def test_a_terminal_that_is_gone_does_not_end_the_run(tmp_path):
+    outcome, _ = launched(tmp_path / "run", "good", display=Broken(OSError(5, "Input/output error")))
+    assert outcome.state == "finished"
+
+
+def test_a_fault_of_ours_leaves_no_process(tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        launched(tmp_path / "run", "hang", display=Broken(ZeroDivisionError()))
     run = RunFolder(tmp_path / "run")
     assert running(rank_pids(run)) == []
     assert read_state(run).state == "failed"
