@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from fsdpwiz.runs import records
+from fsdpwiz.runs.checkpoints import complete_checkpoints
 from fsdpwiz.runs.layout import RunFolder
 from fsdpwiz.runs.state import start_record
 
@@ -346,3 +347,42 @@ def test_two_nodes_share_one_run(folder):
     assert {path.name for path in run.attempt(1).folder.glob("launch*")} == {
         *("launch-0.jsonl", "launch-1.jsonl", "launcher-0.log", "launcher-1.log")
     }
+
+
+@pytest.mark.slow
+def test_a_training_is_interrupted_resumed_and_ends_with_a_model(tmp_path):
+    """The whole way on two real ranks: Ctrl-C within the steps, `--resume last`, a verified model."""
+    from tests.train.tiny import write_model, write_rows
+
+    write_model(tmp_path / "model")
+    write_rows(tmp_path)
+    (tmp_path / "tiny.yaml").write_text(
+        "model: {name_or_path: model}\n"
+        "data: {name_or_path: text.jsonl}\n"
+        "sft: {max_steps: 5000, max_length: 64, per_device_train_batch_size: 1, save_steps: 2}\n"
+        "cluster: {device: cpu, processes_per_node: 2}\n"
+    )
+    environment = {**os.environ, "HOME": str(tmp_path), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "fsdpwiz", "run", "tiny", "sft.save_total_limit=2", "-q"]
+    child = subprocess.Popen(command, cwd=tmp_path, env=environment)
+    deadline = time.monotonic() + 240
+    while not list(tmp_path.glob("runs/tiny/*/checkpoints/step-*")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    child.send_signal(signal.SIGINT)
+    assert child.wait(timeout=60) == 130
+    assert left_behind(tmp_path) == []
+    run = only_run(tmp_path, "tiny")
+    reached = complete_checkpoints(run)[-1]
+    steps = int(reached.name.removeprefix("step-")) + 3
+    done = fsdpwiz(
+        tmp_path, "run", "--resume", "last", f"sft.max_steps={steps}", "--json", OMP_NUM_THREADS="1"
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"going on from {reached.name}" in done.stderr
+    document = json.loads(done.stdout)
+    assert (document["state"], document["steps"], document["model"]) == ("finished", steps, str(run.model))
+    assert 0 < document["final_loss"] < 20 and (run.model / "config.json").is_file()
+    assert json.loads(run.status.read_text())["state"] == "finished"
+    assert "save_total_limit: 2" in run.recipe.read_text()
+    metrics = [record for record in records.read(run.metrics) if record["attempt"] == 2]
+    assert [record["step"] for record in metrics] == list(range(steps - 2, steps + 1))
