@@ -359,7 +359,8 @@ def test_a_training_is_interrupted_resumed_and_ends_with_a_model(tmp_path):
     (tmp_path / "tiny.yaml").write_text(
         "model: {name_or_path: model}\n"
         "data: {name_or_path: text.jsonl}\n"
-        "sft: {max_steps: 5000, max_length: 64, per_device_train_batch_size: 1, save_steps: 2}\n"
+        "sft: {max_steps: 5000, max_length: 64, per_device_train_batch_size: 1,\n"
+        "      save_steps: 2, logging_steps: 1}\n"
         "cluster: {device: cpu, processes_per_node: 2}\n"
     )
     environment = {**os.environ, "HOME": str(tmp_path), "OMP_NUM_THREADS": "1"}
