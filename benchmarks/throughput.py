@@ -3,7 +3,7 @@
     python benchmarks/throughput.py [--pairs N] [--steps N] [--write]
 
 Both train the demo's model, cut to its first layers, on the demo's data, with the same Accelerate YAML and
-training arguments: those that fsdpwiz renders. Each pair runs one after the other, in turns which comes first.
+training arguments: those that fsdpwiz renders. The two sides of a pair take turns in going first.
 The time is from the end of the last warm-up step to the end of the last step. The bar: the median ratio
 of steps per second is at least 0.98. Exits 1 where it is missed.
 """
