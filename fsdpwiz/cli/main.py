@@ -80,9 +80,7 @@ def _show_version() -> None:
 
 def _complete(words: list[str]) -> int:
     """Answer the shell's question, which stands in the environment."""
-    from typer.completion import completion_init
-
-    completion_init()
+    _know_the_shells()
     return int(build_command().main(words, prog_name=PROGRAM, standalone_mode=False) or 0)
 
 
@@ -90,9 +88,16 @@ def _offer_completion(context: typer.Context, *, install: bool) -> None:
     """Install or show the shell's completion script; typer ends the process."""
     from typer import completion
 
-    completion.completion_init()
-    callback = completion.install_callback if install else completion.show_callback
-    callback(context, None, True)  # type: ignore[arg-type]  the parameter is not looked at
+    _know_the_shells()
+    callback: Any = completion.install_callback if install else completion.show_callback
+    callback(context, None, True)
+
+
+def _know_the_shells() -> None:
+    """Let typer register its completion classes, as it does for an app with its own completion options."""
+    from typer import completion
+
+    completion.completion_init()  # type: ignore[attr-defined]  imported there, not defined there
 
 
 def _run(words: list[str]) -> int:
