@@ -1,6 +1,6 @@
 """Write docs/reference/rules.md from the rule files.
 
-    python scripts/generate_rules.py [--check]
+python scripts/generate_rules.py [--check]
 """
 
 from __future__ import annotations

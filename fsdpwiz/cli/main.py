@@ -97,7 +97,7 @@ def _know_the_shells() -> None:
     """Let typer register its completion classes, as it does for an app with its own completion options."""
     from typer import completion
 
-    completion.completion_init()  # type: ignore[attr-defined]  imported there, not defined there
+    completion.completion_init()  # type: ignore[attr-defined]  # imported there, not defined
 
 
 def _run(words: list[str]) -> int:
