@@ -77,6 +77,10 @@ class Ranks:
         deadline = time.monotonic() + CASE_LIMIT_S
         return Outcome(folder, tuple(self._answer(process, deadline) for process in using))
 
+    def log(self, rank: int) -> str:
+        """All that a rank's process has printed so far."""
+        return (self._logs / f"server-{rank}.log").read_text(encoding="utf-8", errors="replace")
+
     def close(self) -> None:
         for process in self._processes:
             process.kill()
