@@ -13,6 +13,8 @@ from typing import Any
 from fsdpwiz.core import exit_codes
 from fsdpwiz.core.errors import FsdpwizError
 
+DTYPES = ("float32", "bfloat16", "float16")
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Export one checkpoint; the result or the findings go to stdout, upstream's talk to stderr."""

@@ -37,6 +37,10 @@ class DistributedWeights:
             for name, item in self._reader.known.state_dict_metadata.items()
             if isinstance(item, TensorStorageMetadata)
         }
+        if not self.tensors:
+            # PEFT 0.21 does not know its own layers under FSDP1's wrappers.
+            reason = "it holds no tensors (as Accelerate saves LoRA under FSDP1 with SHARDED_STATE_DICT)"
+            raise bad_source(folder, reason)
 
     def read(self, name: str) -> torch.Tensor:
         shape, dtype = self.tensors[name]

@@ -55,7 +55,7 @@ def export_case(
 
 
 def _save(accelerator: Any, model: Any, folder: Path, *, adapter_only: bool) -> None:
-    """The weights of a Trainer's checkpoint under FSDP (`transformers/trainer.py`, `_save_optimizer_and_scheduler`)."""
+    """The weights of a checkpoint under FSDP, as `Trainer._save_optimizer_and_scheduler` saves them."""
     from accelerate.utils import save_fsdp_model
 
     folder.mkdir(parents=True, exist_ok=True)
