@@ -25,9 +25,11 @@ def rows_of(where: Path, **changes: Any) -> tuple[list[str], list[str] | None]:
 
 
 @pytest.fixture
-def stored(tmp_path: Path) -> dict[str, Path]:
+def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+    import datasets
     from datasets import Dataset, DatasetDict
 
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "datasets")
     (tmp_path / "files").mkdir()
     jsonl = tiny.write_rows(tmp_path, 12)["text"]
     rows = Dataset.from_json(str(jsonl), cache_dir=str(tmp_path / "cache"))
