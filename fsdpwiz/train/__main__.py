@@ -26,9 +26,11 @@ def _work(this: process.RankProcess) -> None:
 
         run_script(plan, this)
     else:
+        from fsdpwiz.train import process_group
         from fsdpwiz.train.run import run
 
         run(plan, this.folder, attempt=this.attempt_number)
+        process_group.close()
 
 
 if __name__ == "__main__":

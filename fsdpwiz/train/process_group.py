@@ -17,6 +17,14 @@ def barrier() -> None:
         dist.barrier()
 
 
+def close() -> None:
+    """Leave the process group, so that no rank's exit is another's lost connection."""
+    import torch.distributed as dist
+
+    if dist.is_initialized():
+        dist.destroy_process_group()
+
+
 @contextlib.contextmanager
 def patience(timeout_s: float) -> Iterator[None]:
     """Let ranks wait for rank 0 without a time-out inside the block; `timeout_s` holds after it.

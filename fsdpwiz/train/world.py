@@ -85,12 +85,13 @@ def _fsdp2(model: Any, plan: Plan) -> Iterator[Fault]:
         yield "trainable parameters that are not sharded", 0, whole
         return
     mesh = plan.world.mesh
+    planned_shards = mesh.dp_shard * mesh.cp  # context-parallel ranks share the shards
     sizes = {p.device_mesh.size() for p in trainable}
-    if sizes != {mesh.dp_replicate * mesh.dp_shard}:
-        yield "ranks that share gradients", mesh.dp_replicate * mesh.dp_shard, sorted(sizes)
+    if sizes != {mesh.dp_replicate * planned_shards}:
+        yield "ranks that share gradients", mesh.dp_replicate * planned_shards, sorted(sizes)
     shards = {_shards(p) for p in trainable}
-    if shards != {mesh.dp_shard}:
-        yield "shards of a parameter", mesh.dp_shard, sorted(shards)
+    if shards != {planned_shards}:
+        yield "shards of a parameter", planned_shards, sorted(shards)
 
 
 def _shards(parameter: Any) -> int:
