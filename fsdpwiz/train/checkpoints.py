@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from fsdpwiz.core.atomic import write_text
+from fsdpwiz.plan.resume import state_dict_type
 from fsdpwiz.plan.types import Plan
 from fsdpwiz.runs.checkpoints import complete_checkpoints
-from fsdpwiz.runs.layout import RunFolder
+from fsdpwiz.runs.layout import CHECKPOINT_MANIFEST, RunFolder
 
-MANIFEST = "fsdpwiz.json"
 WRITING_PREFIX = "checkpoint-"
 _STATE = "trainer_state.json"
 
@@ -41,22 +41,6 @@ def manifest(plan: Plan, step: int) -> dict[str, Any]:
     }
 
 
-def state_dict_type(plan: Plan) -> str | None:
-    """The state-dict type of the plan's FSDP; None outside FSDP."""
-    if plan.world.distributed_type not in ("FSDP1", "FSDP2"):
-        return None
-    return str((plan.fsdp or {}).get("state_dict_type", "SHARDED_STATE_DICT"))
-
-
-def read_manifest(checkpoint: Path) -> dict[str, Any] | None:
-    """The manifest of a checkpoint; None where it has none that can be read."""
-    try:
-        document = json.loads((checkpoint / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return document if isinstance(document, dict) else None
-
-
 def seal(folder: RunFolder, step: int, *, plan: Plan, model: Any, tokenizer: Any, best: Path | None) -> None:
     """Complete checkpoint-N and rename it to step-N; called by rank 0 when all have written.
 
@@ -65,7 +49,7 @@ def seal(folder: RunFolder, step: int, *, plan: Plan, model: Any, tokenizer: Any
     writing = folder.checkpoints / f"{WRITING_PREFIX}{step}"
     _describe(writing, model, tokenizer)
     _correct_state(writing, best)
-    write_text(writing / MANIFEST, json.dumps(manifest(plan, step), indent=2) + "\n")
+    write_text(writing / CHECKPOINT_MANIFEST, json.dumps(manifest(plan, step), indent=2) + "\n")
     target = folder.checkpoint(step)
     if target.exists():
         _remove(target)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -48,10 +48,11 @@ class Events:
         yield
         self.end(phase)
 
-    def begin(self, phase: Phase) -> None:
+    def begin(self, phase: Phase, *, total_steps: int | None = None) -> None:
+        """A phase begins; `total_steps` is known when training does."""
         self._note_peaks()
         self._open.append(_Peaks(phase))
-        self._write("begin", phase)
+        self._write("begin", phase, further={} if total_steps is None else {"total_steps": total_steps})
 
     def end(self, phase: Phase) -> None:
         """End `phase`, and any phase within it that is still open."""
@@ -83,7 +84,13 @@ class Events:
             peaks.note(rss, gpu)
         memory.reset_peaks()
 
-    def _write(self, event: str, phase: Phase, peaks: _Peaks | None = None) -> None:
+    def _write(
+        self,
+        event: str,
+        phase: Phase,
+        peaks: _Peaks | None = None,
+        further: Mapping[str, int] | None = None,
+    ) -> None:
         allocated, gpu_peak = memory.gpu_bytes()
         append(
             self._path,
@@ -95,6 +102,7 @@ class Events:
                 "rss_peak_bytes": peaks.rss_bytes if peaks else memory.rss_peak_bytes(),
                 "gpu_allocated_bytes": allocated,
                 "gpu_peak_bytes": peaks.gpu_bytes if peaks else gpu_peak,
+                **(further or {}),
             },
         )
 

@@ -124,11 +124,11 @@ class Progress(TrainerCallback):
         self._session = session
         self.trainer: Any = None
 
-    def on_train_begin(self, *_: Any, **__: Any) -> None:
+    def on_train_begin(self, _: Any, state: Any, *__: Any, **___: Any) -> None:
         precision.undo_upcast(self.trainer.model, self._session.plan)
         world.check(self.trainer, self._session.plan)
         self._session.events.end("prepare")
-        self._session.events.begin("train")
+        self._session.events.begin("train", total_steps=state.max_steps)
         self._session.metrics.clock.restart()
 
     def on_optimizer_step(self, *_: Any, **kwargs: Any) -> None:

@@ -7,7 +7,6 @@ import pytest
 from fsdpwiz.launch.resume import resume_problems
 from fsdpwiz.rules.engine import word
 from fsdpwiz.runs.layout import CHECKPOINT_MANIFEST, RunFolder
-from fsdpwiz.train.checkpoints import MANIFEST
 from tests.launch.runs import plan_of
 
 SAVED = {
@@ -32,10 +31,6 @@ def run(tmp_path):
 
 def save(run, document):
     (run.checkpoint(5) / CHECKPOINT_MANIFEST).write_text(json.dumps(document))
-
-
-def test_the_trainer_writes_the_file_that_is_read():
-    assert MANIFEST == CHECKPOINT_MANIFEST
 
 
 def test_nothing_to_refuse(run):
@@ -85,3 +80,9 @@ def test_without_a_checkpoint_anything_may_change(tmp_path):
 def test_a_manifest_that_says_little_refuses_little(document, run):
     save(run, document)
     assert resume_problems(plan_of(), run) == ()
+
+
+def test_another_global_batch_is_a_warning(run):
+    save(run, {**SAVED, "global_batch_size": 999})
+    (problem,) = resume_problems(plan_of(), run)
+    assert problem.code == "I031" and word(problem).severity == "warning"

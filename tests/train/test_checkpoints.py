@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from fsdpwiz.core.errors import FsdpwizError
 from fsdpwiz.plan.types import Plan
+from fsdpwiz.runs.checkpoints import manifest_of
 from fsdpwiz.runs.layout import RunFolder
 from fsdpwiz.train import checkpoints
 from fsdpwiz.train.resume import checkpoint_to_resume, refusals
@@ -93,21 +93,6 @@ def test_a_later_attempt_without_checkpoint_begins_anew(tmp_path: Path) -> None:
     assert checkpoint_to_resume(plan(), RunFolder(tmp_path), 2) is None
 
 
-def test_a_named_checkpoint(tmp_path: Path) -> None:
-    other = filled(tmp_path / "other", 7)
-    asking = plan(training={"resume_from_checkpoint": str(other.checkpoint(7))})
-    assert checkpoint_to_resume(asking, RunFolder(tmp_path / "new"), 1) == other.checkpoint(7)
-    own = filled(tmp_path / "own", 3)
-    assert checkpoint_to_resume(asking, own, 2) == own.checkpoint(3)
-
-
-def test_a_named_checkpoint_that_is_not_there(tmp_path: Path) -> None:
-    asking = plan(training={"resume_from_checkpoint": str(tmp_path / "gone")})
-    with pytest.raises(FsdpwizError) as caught:
-        checkpoint_to_resume(asking, RunFolder(tmp_path), 1)
-    assert [finding.code for finding in caught.value.findings] == ["I023"]
-
-
 FULL = {"state_dict_type": "FULL_STATE_DICT"}
 FSDP2_2 = {"kind": "FSDP2", "ranks": 2}
 
@@ -136,7 +121,7 @@ def test_what_a_checkpoint_can_follow(
 ) -> None:
     folder = filled(tmp_path, 2, saved_by=plan(**saved_by))
     checkpoint = folder.checkpoint(2)
-    found = list(refusals(plan(**resumed_by), checkpoint, checkpoints.read_manifest(checkpoint)))
+    found = list(refusals(plan(**resumed_by), checkpoint))
     assert [finding.code for finding in found] == codes
     assert all("step-2" in finding.message for finding in found)
 
@@ -144,4 +129,4 @@ def test_what_a_checkpoint_can_follow(
 @pytest.mark.parametrize("text", ["", "[]", "{", "\x00"])
 def test_a_broken_manifest_is_none(text: str, tmp_path: Path) -> None:
     (tmp_path / "fsdpwiz.json").write_text(text)
-    assert checkpoints.read_manifest(tmp_path) is None
+    assert manifest_of(tmp_path) is None

@@ -85,3 +85,10 @@ def test_memory_is_that_of_this_process() -> None:
     assert 90 * MB < after - before < 130 * MB
     assert len(held) == 100 * MB
     assert memory.gpu_bytes() == (None, None)
+
+
+def test_training_says_how_many_steps_it_has(tmp_path: Path) -> None:
+    events = Events(tmp_path / "events.jsonl")
+    events.begin("train", total_steps=7)
+    events.end("train")
+    assert [record.get("total_steps") for record in read(tmp_path / "events.jsonl")] == [7, None]

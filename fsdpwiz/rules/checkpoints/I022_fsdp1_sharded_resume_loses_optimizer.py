@@ -14,7 +14,6 @@ on CPU; the code has no condition on the device.
 ## Example
 
     fsdp: {version: 1, state_dict_type: SHARDED_STATE_DICT}
-    sft: {resume_from_checkpoint: runs/a/checkpoints/step-100}
 
 ## How to fix
 
@@ -57,14 +56,7 @@ def check(plan: Plan) -> Iterator[Found]:
     sharded = (plan.fsdp or {}).get("state_dict_type") == "SHARDED_STATE_DICT"
     if plan.world.distributed_type != "FSDP1" or not sharded:
         return
-    key = f"{plan.method}.resume_from_checkpoint"
-    fix = Fix(title="use FSDP2", edits={"fsdp.version": 2}, safety="manual")
-    if plan.training.get("resume_from_checkpoint"):
-        yield Found(
-            message=f"`{key}` loses the optimizer state under FSDP1 with sharded checkpoints",
-            key=key,
-            fixes=(fix,),
-        )
-    elif plan.training.get("save_strategy") != "no":
+    if plan.training.get("save_strategy") != "no":
         message = "Sharded checkpoints of FSDP1 cannot be resumed from: the optimizer state is lost"
+        fix = Fix(title="use FSDP2", edits={"fsdp.version": 2}, safety="manual")
         yield Found(message=message, key=_KEY, severity="warning", fixes=(fix,))
