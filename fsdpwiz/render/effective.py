@@ -15,6 +15,7 @@ from fsdpwiz.render.accelerate_yaml import accelerate_config
 from fsdpwiz.render.environment import rank_environment
 from fsdpwiz.render.fsdp_settings import SETTINGS
 from fsdpwiz.render.plugin import parallelism, plugin
+from fsdpwiz.render.trainer_settings import trainer_settings
 from fsdpwiz.render.training_arguments import training_arguments
 
 _VALUE_CHARACTERS = 60
@@ -54,6 +55,7 @@ class Effective:
     plugin: tuple[Setting, ...]
     parallelism: tuple[Setting, ...]
     training_arguments: tuple[Setting, ...]
+    trainer: tuple[Setting, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Stage name to its settings."""
@@ -70,6 +72,7 @@ class Effective:
         yield "plugin", "Accelerate's FullyShardedDataParallelPlugin", self.plugin
         yield "parallelism", "Accelerate's ParallelismConfig", self.parallelism
         yield "training_arguments", "training arguments", self.training_arguments
+        yield "trainer", "what the trainer sets itself", self.trainer
 
 
 def effective(plan: Plan) -> Effective:
@@ -80,6 +83,7 @@ def effective(plan: Plan) -> Effective:
         plugin=tuple(_plugin(plan)),
         parallelism=tuple(_parallelism(plan)),
         training_arguments=tuple(_arguments(plan)),
+        trainer=tuple(_trainer(plan)),
     )
 
 
@@ -115,6 +119,11 @@ def _parallelism(plan: Plan) -> Iterator[Setting]:
 def _arguments(plan: Plan) -> Iterator[Setting]:
     for name, value in training_arguments(plan).items():
         yield _setting(plan, name, value, "plan.json", provenance.key_of_argument(plan, name))
+
+
+def _trainer(plan: Plan) -> Iterator[Setting]:
+    for name, (value, key) in trainer_settings(plan).items():
+        yield _setting(plan, name, value, "plan.json", key)
 
 
 def _setting(plan: Plan, name: str, value: Any, via: str, plan_key: str | None) -> Setting:

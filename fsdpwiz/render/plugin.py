@@ -71,9 +71,9 @@ def _version_2(section: dict[str, Any]) -> dict[str, Any]:
 
 
 def _mixed_precision_policy(plan: Plan, version: int) -> dict[str, str] | None:
-    """Accelerate sets all dtypes to the one computed in; `reduce_dtype` is then ours to set."""
+    """Accelerate sets all dtypes to the one computed in; `trainer_settings` has what the trainer changes."""
     compute = COMPUTE_DTYPES.get(plan.mixed_precision)
     if compute is None:
-        return None if plan.reduce_dtype is None else {"reduce_dtype": plan.reduce_dtype}
+        return None
     third = "buffer_dtype" if version == 1 else "output_dtype"
-    return {"param_dtype": compute, "reduce_dtype": plan.reduce_dtype or compute, third: compute}
+    return {"param_dtype": compute, "reduce_dtype": compute, third: compute}

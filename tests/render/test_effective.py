@@ -37,16 +37,21 @@ def test_every_setting_of_a_stage_is_explained() -> None:
         assert unexplained == {"limit_all_gathers", "push_to_hub", "disable_tqdm"}
 
 
-def test_reduction_is_shown_as_it_will_be() -> None:
-    plan = make_plan(cluster=cuda(8), mixed_precision="bf16", reduce_dtype="float32")
-    policy = by_name(effective(plan).plugin)["mixed_precision_policy"].value
-    assert policy == {"param_dtype": "bfloat16", "reduce_dtype": "float32", "output_dtype": "bfloat16"}
+def test_what_the_trainer_changes_is_shown_as_it_will_be() -> None:
+    plan = make_plan(
+        cluster=cuda(8), mixed_precision="bf16", reduce_dtype="float32", sft={"save_total_limit": 3}
+    )
+    shown = by_name(effective(plan).trainer)
+    assert shown["mixed_precision_policy.reduce_dtype"].value == "float32"
+    assert shown["mixed_precision_policy.output_dtype"].value is None
+    assert shown["checkpoints kept"].value == 3
+    assert not effective(make_plan(cluster=cuda(8), script="train.py")).trainer
 
 
 def test_text_and_document_have_all_stages() -> None:
     found = effective(make_plan(make_facts(gpus=8), parallelism={"dp_replicate_size": 2}))
     document = json.loads(json.dumps(found.to_json()))
-    assert list(document) == ["yaml", "environment", "plugin", "parallelism", "training_arguments"]
+    assert list(document) == ["yaml", "environment", "plugin", "parallelism", "training_arguments", "trainer"]
     assert all(document.values())
     text = found.text()
     assert f"{FILE}:" in text and "default of trl 1.16.0" in text
