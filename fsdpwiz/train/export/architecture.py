@@ -47,7 +47,9 @@ def architecture(
         config.tie_word_embeddings = False
     config.dtype = dtype
     with torch.device("meta"):
-        skeleton = AutoModelForCausalLM.from_config(config, dtype=dtype, trust_remote_code=trust_remote_code)
+        skeleton = AutoModelForCausalLM.from_config(
+            config, dtype=dtype, attn_implementation="eager", trust_remote_code=trust_remote_code
+        )
     tied = dict(skeleton.all_tied_weights_keys or {})
     expected = {
         name: Entry(

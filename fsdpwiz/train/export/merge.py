@@ -31,11 +31,18 @@ _UNMERGEABLE = (
     "kasa_config",
     "velora_config",
 )
+_CHANGING_THE_BASE = ("pissa", "olora", "loftq", "corda", "lora_ga")
 
 
 def unmergeable(config: Any) -> str | None:
-    """The LoraConfig key that stands against a merged model, if any; a mapping or a LoraConfig."""
+    """The key of `config` (a mapping or a LoraConfig) that stands against adapter and merged model, if any.
+
+    Some have no merged form; initialisations that change the base weights leave an adapter that fits no
+    base model anybody has.
+    """
     value = config.get if isinstance(config, Mapping) else lambda key: getattr(config, key, None)
+    if str(value("init_lora_weights")).startswith(_CHANGING_THE_BASE):
+        return "init_lora_weights"
     return next((key for key in _UNMERGEABLE if value(key)), None)
 
 

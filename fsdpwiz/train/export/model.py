@@ -20,7 +20,8 @@ from fsdpwiz.train.export.base import Base, read_base
 from fsdpwiz.train.export.companions import write_companions
 from fsdpwiz.train.export.dtypes import dtype_of
 from fsdpwiz.train.export.live import LiveWeights, bare
-from fsdpwiz.train.export.merge import ADAPTER, LoraMerge, peft_skeleton
+from fsdpwiz.train.export.merge import ADAPTER, LoraMerge, peft_skeleton, unmergeable
+from fsdpwiz.train.export.problems import not_verified
 from fsdpwiz.train.export.produce import SHARD_LIMIT_BYTES, produce
 from fsdpwiz.train.export.push import push
 from fsdpwiz.train.export.ranks import Ranks
@@ -30,7 +31,10 @@ from fsdpwiz.train.export.verify import Compared
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportReport:
-    """What stands in the run folder now; `pushed` is a commit's address, `findings` stopped nothing."""
+    """What stands in the run folder now.
+
+    On rank 0 alone: `pushed`, the commit's address, and `findings`, which stopped nothing (P012).
+    """
 
     model: Path
     adapter: Path | None
@@ -66,7 +70,8 @@ def export_model(
         export.adapter(folder.adapter, ranks)
         compared = export.weights(folder.model, ranks, tokenizer, shard_limit_bytes)
         ranks.from_first(lambda: _announce(folder, export.adapted))
-    pushed, findings = ranks.from_first(lambda: _pushed(folder.model, plan))
+    # Not collective: an upload may take longer than the process group waits.
+    pushed, findings = _pushed(folder.model, plan) if ranks.first else (None, ())
     return _report(folder, export, compared, started, pushed, findings)
 
 
@@ -104,6 +109,8 @@ class _Export:
         merge, peft_model, peft_config, tensors = None, None, None, {}
         if hasattr(live, "peft_config"):
             peft_config = live.peft_config[ADAPTER]
+            if (key := unmergeable(peft_config)) is not None:
+                raise not_verified(f"an adapter with `{key}` cannot be merged")
             peft_model = peft_skeleton(shape.skeleton, peft_config)
             gathered = adapter_tensors(weights, ranks)
             tensors = stored_form(peft_model, gathered) if ranks.first else {}

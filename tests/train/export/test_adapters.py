@@ -126,3 +126,21 @@ def _merged_by_hand(model: Any) -> dict[str, Any]:
                 weight = weight + (b @ a) * layer.scaling["default"]
             tensors[f"{plain}.{kind}"] = weight.detach()
     return tensors
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({}, None),
+        ({"init_lora_weights": "gaussian"}, None),
+        ({"init_lora_weights": "pissa_niter_4"}, "init_lora_weights"),
+        ({"target_parameters": ["experts.up"]}, "target_parameters"),
+    ],
+)
+def test_what_cannot_be_merged_is_known_beforehand(changes: dict[str, Any], key: str | None) -> None:
+    from peft import LoraConfig
+
+    from fsdpwiz.train.export.merge import unmergeable
+
+    assert unmergeable({**LORA, **changes}) == key
+    assert unmergeable(LoraConfig(**{**LORA, **changes})) == key
