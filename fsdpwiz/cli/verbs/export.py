@@ -1,4 +1,4 @@
-"""Make a model that loads of a run's checkpoint, or of any sharded one."""
+"""Make a model that loads from a run's or any sharded checkpoint."""
 
 from __future__ import annotations
 
