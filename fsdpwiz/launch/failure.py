@@ -90,7 +90,7 @@ def _written(attempt: Attempt) -> list[tuple[float, Failure]]:
     found = []
     for path in attempt.folder.glob("error-*.json"):
         match = _ERROR_NAME.fullmatch(path.name)
-        document = _document(path) if match else None
+        document = read_document(path) if match else None
         if match and document is not None:
             found.append(_failure(int(match.group(1)), document, attempt))
     return found
@@ -159,7 +159,8 @@ def tail_text(path: Path, limit_bytes: int = _LOG_TAIL_BYTES) -> str:
     return "" if content is None else content.decode("utf-8", "replace")
 
 
-def _document(path: Path) -> dict[str, Any] | None:
+def read_document(path: Path) -> dict[str, Any] | None:
+    """The JSON object in a file that a rank wrote; None for anything else."""
     content = _bytes(path, _ERROR_FILE_LIMIT_BYTES)
     try:
         document = json.loads(content or b"")

@@ -25,7 +25,7 @@ def of_failure(failure: Failure | None, exit_code: int) -> Finding:
     if failure is None:
         return word(Problem(code="P022", detail={"exit_code": exit_code}))
     if failure.finding is not None:
-        return _written(failure.finding, failure.rank)
+        return written(failure.finding, failure.rank)
     log = None if failure.log is None else str(failure.log)
     detail: dict[str, Any] = {"rank": failure.rank, "log": log, "message": failure.message}
     if failure.rank is None:
@@ -51,8 +51,8 @@ def _evidence(failure: Failure) -> tuple[Excerpt, ...]:
     return (Excerpt(source=f"error-{failure.rank}.json", line=None, text=text),)
 
 
-def _written(document: Mapping[str, Any], rank: int | None) -> Finding:
-    """The finding that a rank wrote into its error file, which may hold anything."""
+def written(document: Mapping[str, Any], rank: int | None) -> Finding:
+    """The finding that a rank wrote into a file, which may hold anything."""
 
     def text(key: str) -> str | None:
         value = document.get(key)

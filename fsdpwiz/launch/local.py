@@ -18,6 +18,7 @@ from fsdpwiz.exec.process import started
 from fsdpwiz.exec.tree import FIRM, GENTLE, Tree
 from fsdpwiz.launch import findings
 from fsdpwiz.launch.display import Display
+from fsdpwiz.launch.exported import read_exported
 from fsdpwiz.launch.failure import first_failure
 from fsdpwiz.launch.follow import Follower, Progress
 from fsdpwiz.launch.node import Node
@@ -41,8 +42,8 @@ class Outcome:
     """How an attempt ended.
 
     `exit_code` is the training's own: that of the first rank that failed, else the launcher's.
-    `traceback` is that rank's; `model` is the exported model; `survivors` are the ids of processes
-    that even SIGKILL did not end.
+    `traceback` is that rank's; `model` is the exported model, `pushed` where it was pushed to;
+    `survivors` are the ids of processes that even SIGKILL did not end.
     """
 
     state: Literal["finished", "failed", "cancelled"]
@@ -52,6 +53,7 @@ class Outcome:
     finding: Finding | None = None
     traceback: str = ""
     model: Path | None = None
+    pushed: str | None = None
     survivors: tuple[int, ...] = ()
 
 
@@ -205,7 +207,16 @@ class _Launch:
             return Outcome(state="failed", exit_code=0, seconds=seconds, progress=progress, finding=finding)
         if model is not None and self.node.rank == 0:
             self.record("exported", model=model.name)
-        return Outcome(state="finished", exit_code=0, seconds=seconds, progress=progress, model=model)
+        exported = read_exported(self.attempt)
+        return Outcome(
+            state="finished",
+            exit_code=0,
+            seconds=seconds,
+            progress=progress,
+            finding=next(iter(exported.findings), None),
+            model=model,
+            pushed=exported.pushed,
+        )
 
     def _model(self, progress: Progress) -> Path | None:
         """What rank 0 exported and verified in this attempt."""

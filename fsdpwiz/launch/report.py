@@ -26,6 +26,7 @@ def report(plan: Plan, run: RunFolder, outcome: Outcome) -> str:
     ]
     if outcome.model is not None:
         rows.append(("Model", str(outcome.model)))
+        rows.append(("Pushed", outcome.pushed or ""))
         rows += zip(("Load it", ""), _loading(outcome.model, run), strict=True)
     return "\n".join(f"{name:<{_WIDTH}}{text}" for name, text in rows if text)
 

@@ -40,6 +40,11 @@ class Attempt:
         return self.folder / f"stack-{rank}.txt"
 
     @property
+    def export(self) -> Path:
+        """What rank 0 exported, how it was verified, where it was pushed to."""
+        return self.folder / "export.json"
+
+    @property
     def flight_recorder(self) -> Path:
         return self.folder / "fr"
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
+from pathlib import Path
 from typing import Any
 
+from fsdpwiz.core.atomic import write_text
 from fsdpwiz.core.errors import FsdpwizError
 from fsdpwiz.core.findings import Finding
 from fsdpwiz.plan.types import Plan
@@ -36,12 +40,18 @@ def _run(plan: Plan, folder: RunFolder, attempt: int, rank: int, events: Events)
     trainer = _trainer(plan, config, session)
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     with events.phase("export"):
-        _export(trainer, session)
+        report = _export(trainer, session)
+        if rank == 0:
+            write_report(folder.attempt(attempt).export, report)
     events.mark("end")
 
 
 def _start(plan: Plan, folder: RunFolder, attempt: int, rank: int, events: Events) -> tuple[Any, Any]:
     refuse_unbuilt(plan)
+    if plan.peft is not None and plan.world.distributed_type == "FSDP1":
+        from fsdpwiz.train import fsdp1_adapters
+
+        fsdp1_adapters.enable()
     if plan.world.device == "cpu":
         from fsdpwiz.train import cpu_fsdp
 
@@ -91,10 +101,17 @@ def _trainer(plan: Plan, config: Any, session: Any) -> Any:
     return trainer
 
 
-def _export(trainer: Any, session: Any) -> None:
+def write_report(path: Path, report: Any) -> None:
+    """Write what was exported for the command that follows the run; `report` is an ExportReport."""
+    document = {field.name: getattr(report, field.name) for field in dataclasses.fields(report)}
+    document["findings"] = [finding.to_json() for finding in report.findings]
+    write_text(path, json.dumps({"schema": 1, **document}, indent=2, default=str) + "\n")
+
+
+def _export(trainer: Any, session: Any) -> Any:
     from fsdpwiz.train.export.model import export_model
 
-    export_model(
+    return export_model(
         trainer.model_wrapped,
         plan=session.plan,
         folder=session.folder,

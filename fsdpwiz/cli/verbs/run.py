@@ -210,7 +210,9 @@ def _answer(attempted: Attempted, findings: tuple[Finding, ...]) -> int:
         out.warn(f"processes that could not be ended: {', '.join(map(str, outcome.survivors))}")
     if outcome.state == "finished":
         out.data(report(attempted.plan, run, outcome))
-        return exit_codes.OK
+        if outcome.finding is not None:
+            out.findings([outcome.finding])
+        return exit_code([outcome.finding] if outcome.finding else [], strict=False)
     if outcome.state == "cancelled":
         out.warn(f"interrupted; {_how_to_go_on(run)}")
         return exit_codes.INTERRUPTED

@@ -1,0 +1,33 @@
+"""What rank 0 says of its export: where the model was pushed to, and what failed without failing the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fsdpwiz.core.findings import Finding
+from fsdpwiz.core.text import visible
+from fsdpwiz.launch.failure import read_document
+from fsdpwiz.launch.findings import written
+from fsdpwiz.runs.layout import Attempt
+
+_ADDRESS_CHARACTERS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """`pushed` is the address of the push, None where none was asked for or it failed."""
+
+    pushed: str | None = None
+    findings: tuple[Finding, ...] = ()
+
+
+def read_exported(attempt: Attempt) -> Exported:
+    """The export of an attempt as its rank 0 wrote it down; empty where it did not."""
+    document = read_document(attempt.export) or {}
+    pushed, findings = document.get("pushed"), document.get("findings")
+    return Exported(
+        pushed=visible(pushed, limit=_ADDRESS_CHARACTERS) if isinstance(pushed, str) else None,
+        findings=tuple(written(item, 0) for item in findings if isinstance(item, dict))
+        if isinstance(findings, list)
+        else (),
+    )
