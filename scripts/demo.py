@@ -27,21 +27,21 @@ WIDTH = 100
 def main(overrides: list[str]) -> int:
     start = time.monotonic()
     model = demo_model.main()
-    say("What the model answers before:")
+    say("Asking the model before it is trained")
     before = sample(model, "before")
+    for question, text in before.items():
+        say(f"\nQ       {question}\n{column('before', text)}")
     say(f"\nTraining: fsdpwiz run {RECIPE} model.name_or_path={shown(model)}\n")
     command = [str(BIN / "fsdpwiz"), "run", RECIPE, f"model.name_or_path={model}", *overrides]
     code = subprocess.run(command, cwd=ROOT, check=False).returncode
     if code:
         return code
     trained = find_run(Path(RECIPE).name, output_dir=ROOT / "runs").model
+    say("\nAsking the trained model the same")
     after = sample(trained, "after")
-    say("\nThe same questions, before and after:\n")
     for question, text in before.items():
-        say(f"Q       {question}")
-        say(column("before", text))
-        say(column("after", after[question]) + "\n")
-    say(f"The model is in {shown(trained)}; the demo took {time.monotonic() - start:.0f} s")
+        say(f"\nQ       {question}\n{column('before', text)}\n{column('after', after[question])}")
+    say(f"\nThe model is in {shown(trained)}; the demo took {time.monotonic() - start:.0f} s")
     return 0 if all(after[question] != text for question, text in before.items()) else 1
 
 
@@ -50,7 +50,7 @@ def sample(model: Path, name: str) -> dict[str, str]:
     ANSWERS.mkdir(parents=True, exist_ok=True)
     file = ANSWERS / f"{name}.json"
     command = [sys.executable, str(ROOT / "scripts" / "sample_answers.py"), str(model), "--json", str(file)]
-    subprocess.run(command, check=True)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     answers: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
     return answers
 
