@@ -65,7 +65,12 @@ def compare(command: list[str], pairs: int) -> tuple[str, bool]:
 def seconds(command: list[str]) -> float:
     """Wall-clock seconds of one run of `command`."""
     start = time.perf_counter()
-    subprocess.run([str(BIN / command[0]), *command[1:]], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [str(BIN / command[0]), *command[1:]],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     return time.perf_counter() - start
 
 
