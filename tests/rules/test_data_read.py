@@ -34,6 +34,7 @@ def findings(folder: Path, text: str, *, name: str = "data.jsonl") -> list[Findi
         ('{"text": "a"}\n{"text":\n', ["J030"]),
         ('{"question": "a"}\n{"question": "b"}\n', ["J031"]),
         ('{"text": "a"}\n{"question": "b"}\n', ["J030"]),
+        ('{"prompt": "a"}\n{"prompt": "b"}\n', ["J031"]),
         ("[1]\n", ["J030"]),
         ("", ["J032"]),
     ],

@@ -33,15 +33,26 @@ def row_fault(value: Any, formats: Sequence[DataFormat], expected: DataFormat | 
     columns = filled_columns(value)
     found = find_format(columns, formats)
     if formats and found is None:
-        empty = [name for known in formats for name in known.columns if name in value]
-        if empty:
-            return f"`{empty[0]}` is null"
-        return f"the row has {_names(columns)}, not {_wanted(formats)}"
+        return _format_fault(value, columns, formats)
     if found is None:
         return None
     if expected is not None and found != expected:
         return f"the row has {_names(found.columns)} where the rows before have {_names(expected.columns)}"
     return content_fault(value, found)
+
+
+def _format_fault(row: Mapping[str, Any], filled: frozenset[str], formats: Sequence[DataFormat]) -> str:
+    """What the row lacks of the format that it comes nearest to."""
+
+    def nearness(known: DataFormat) -> tuple[int, int]:
+        return len(filled.intersection(known.columns)), len(row.keys() & set(known.columns))
+
+    nearest = max(formats, key=nearness)
+    if nearness(nearest) == (0, 0):
+        return f"the row has {_names(filled)}, not {_wanted(formats)}"
+    lacking = next(name for name in nearest.columns if name not in filled)
+    shown = one_line(lacking, limit=40)
+    return f"`{shown}` is null" if lacking in row else f"the row has no `{shown}`"
 
 
 def content_fault(row: Mapping[str, Any], found: DataFormat) -> str | None:

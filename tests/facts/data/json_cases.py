@@ -73,6 +73,10 @@ CASES = {
     "only blanks": Case(b"\n \n", False, 0, problem="no rows"),
     "empty list": Case(b"[]", False, 0, problem="no rows"),
     "null among rows": Case(A + b"\nnull\n", None, 2, {2: "the row is null, not an object"}),
+    "prompt alone": Case(b'{"prompt": "a"}\n', None, 1, {1: "the row has no `completion`"}),
+    "completion alone": Case(b'{"completion": "a"}\n', None, 1, {1: "the row has no `prompt`"}),
+    "null completion": Case(b'{"prompt": "a", "completion": null}\n', None, 1, {1: "`completion` is null"}),
+    "null prompt": Case(b'{"prompt": null, "completion": "a"}\n', None, 1, {1: "`prompt` is null"}),
     "null text": Case(A + b'\n{"text": null}\n', None, 2, {2: "`text` is null"}),
     "no columns": Case(A + b"\n{}\n", None, 2, {2: "the row has no column"}),
     "other column": Case(
