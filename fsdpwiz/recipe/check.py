@@ -17,7 +17,7 @@ from fsdpwiz.recipe.ownership import owned, owner_detail
 from fsdpwiz.recipe.schema.annotation import is_text_list, section_of, text_map
 from fsdpwiz.recipe.schema.keys import keys_by_name
 from fsdpwiz.recipe.schema.part import AsText, Part
-from fsdpwiz.recipe.shown import is_secret, shown
+from fsdpwiz.recipe.shown import in_sentence, is_secret, shown
 from fsdpwiz.recipe.value_check import fault
 from fsdpwiz.recipe.yaml_tree import MappingNode, Node, ScalarNode, SequenceNode, plain
 
@@ -106,7 +106,13 @@ def _texts(node: MappingNode, mark: AsText, section: str, checked: Checked) -> d
             checked.report("S004", key, line, **owner_detail(section, name, plain(value)))
         elif mark.key_pattern and not re.fullmatch(mark.key_pattern, name):
             checked.report(
-                "S003", key, line, got=shown("", name, quoted=False), legal=(mark.key_words,), nearest=None
+                "S003",
+                key,
+                line,
+                got=in_sentence("", name),
+                legal=(mark.key_words,),
+                nearest=None,
+                is_name=True,
             )
         elif not isinstance(value, ScalarNode) or (_is_null(value) and not mark.unset_by_null):
             checked.report("S002", key, line, got=shown(key, plain(value)), expected="text")

@@ -7,8 +7,10 @@ from typing import Any
 
 from fsdpwiz.core.secrets import HIDDEN, contains_secret, names_secret
 from fsdpwiz.core.text import visible
+from fsdpwiz.recipe.scalar import resolve
 
 _CHARACTERS = 80
+_MANY_DIGITS = "a number of many digits"
 
 
 def is_secret(key: str, value: Any) -> bool:
@@ -40,6 +42,16 @@ def shown(key: str, value: Any, *, quoted: bool = True) -> str:
     return visible(_number(value), limit=_CHARACTERS)
 
 
+def in_sentence(key: str, value: Any) -> str:
+    """`value` among the words of a message: literals in backticks, a mere description ("a list") without.
+
+    Text that would be another value without its quotes has them: "2" and 2 differ.
+    """
+    text = shown(key, value, quoted=isinstance(value, str) and not isinstance(resolve(value), str))
+    described = isinstance(value, dict | list) or (text == _MANY_DIGITS and not isinstance(value, str))
+    return text if described and text != HIDDEN else f"`{text}`"
+
+
 def _number(value: int | float) -> str:
     digits = value.bit_length() // 4 if isinstance(value, int) else 0
-    return "a number of many digits" if digits > _CHARACTERS else repr(value)
+    return _MANY_DIGITS if digits > _CHARACTERS else repr(value)

@@ -11,7 +11,7 @@ from fsdpwiz.recipe.names import nearest_value
 from fsdpwiz.recipe.scalar import resolve
 from fsdpwiz.recipe.schema.annotation import choices_of, kinds_of, words
 from fsdpwiz.recipe.schema.part import Part
-from fsdpwiz.recipe.shown import shown
+from fsdpwiz.recipe.shown import in_sentence, shown
 
 _RANGES = {
     "greater_than_equal": ("ge", "{} or more"),
@@ -30,7 +30,7 @@ def fault(
     """What is wrong with `value` for the field `name` of `model`: None, or code (S002, S003) and detail.
 
     `raw` is a scalar's text as written. Particulars of S002: expected, got and, where the same wish
-    has a legal form, suggestion; of S003: legal, got, nearest.
+    has a legal form, suggestion; of S003: legal, got (as it stands in a sentence), nearest.
     """
     info = model.model_fields[name]
     errors = _errors(model, name, value)
@@ -38,12 +38,12 @@ def fault(
         return None
     if choices := choices_of(info):
         near = nearest_value(key, value if raw is None else raw, choices)
-        return "S003", {"got": shown(key, value, quoted=False), "legal": choices, "nearest": near}
+        return "S003", {"got": in_sentence(key, value), "legal": choices, "nearest": near}
     for error in errors:
         if error["type"] in _RANGES:
             bound, form = _RANGES[error["type"]]
             legal = (form.format(_short(error["ctx"][bound])),)
-            return "S003", {"got": shown(key, value, quoted=False), "legal": legal, "nearest": None}
+            return "S003", {"got": in_sentence(key, value), "legal": legal, "nearest": None}
     detail: dict[str, Any] = {"expected": words(info), "got": shown(key, value)}
     if (suggestion := _suggestion(model, name, value, raw)) is not None:
         detail["suggestion"] = suggestion

@@ -34,7 +34,7 @@ from __future__ import annotations
 from fsdpwiz.core.findings import Fix
 from fsdpwiz.core.problem import Problem
 from fsdpwiz.rules.rule import Found
-from fsdpwiz.rules.wording import listed, literal
+from fsdpwiz.rules.wording import listed, literal, section
 
 NAME = "value-outside-set"
 SEVERITY = "error"
@@ -43,7 +43,8 @@ SEVERITY = "error"
 def word(problem: Problem) -> Found:
     key, detail = str(problem.key), problem.detail
     legal = tuple(detail.get("legal") or ())
-    message = f"`{key}` is `{literal(detail.get('got'))}`; it must be {_words(legal)}"
+    subject = f"A name in `{section(key)}`" if detail.get("is_name") else f"`{key}`"
+    message = f"{subject} is {detail.get('got')}; it must be {_words(legal)}"
     nearest = detail.get("nearest")
     if nearest is None:
         return Found(message=message)
