@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fsdpwiz.core.errors import FsdpwizError
+from fsdpwiz.core.errors import FsdpwizError, ProblemError
 from fsdpwiz.core.findings import Finding
 from fsdpwiz.core.problem import Problem
 from fsdpwiz.exec.interrupts import Interrupts
@@ -16,7 +16,7 @@ from fsdpwiz.launch.files import artifacts
 from fsdpwiz.launch.local import Outcome, run_local
 from fsdpwiz.launch.node import Node, lines_for_others
 from fsdpwiz.launch.peers import wait_for_start
-from fsdpwiz.launch.resume import resume_problems
+from fsdpwiz.launch.resume import ended, resume_problems
 from fsdpwiz.plan.types import Plan
 from fsdpwiz.recipe.paths import resolve_path
 from fsdpwiz.recipe.types import Recipe
@@ -63,17 +63,26 @@ class Attempted:
 
 
 def resumable(run: RunFolder, *, node_rank: int = 0) -> Path:
-    """The recipe that `run` goes on with; raises FsdpwizError P025 where it is still running."""
+    """The recipe that `run` goes on with; raises FsdpwizError P025 where it is still running.
+
+    Raises ProblemError S010 where the run has lost its recipe.
+    """
     state = read_state(run)
     if node_rank == 0 and state.state in OPEN:
         detail = {"run": str(run.root), "state": state.state, "pid": state.pid, "host": state.host}
         raise FsdpwizError(word(Problem(code="P025", detail=detail)))
-    return run.recipe_fixed if run.recipe_fixed.is_file() else run.recipe
+    recipe = run.recipe_fixed if run.recipe_fixed.is_file() else run.recipe
+    if not recipe.is_file():
+        raise ProblemError(Problem(code="S010", detail={"run": str(run.root), "path": str(recipe)}))
+    return recipe
 
 
 def judge(recipe: Recipe, plan: Plan, resumed: RunFolder | None) -> tuple[Plan, tuple[Finding, ...]]:
     """The plan as it can be launched from here, and what only a launch can find wrong with it."""
-    problems = list(resume_problems(plan, resumed)) if resumed is not None else []
+    problems: list[Problem] = []
+    if resumed is not None:
+        problems += resume_problems(plan, resumed)
+        problems += filter(None, [ended(plan, resumed)])
     if plan.script is not None:
         script = resolve_path(recipe, plan.script)
         if script is None or not script.is_file():

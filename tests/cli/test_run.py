@@ -237,6 +237,26 @@ def test_a_change_the_checkpoint_cannot_follow_is_refused(folder):
     assert snapshot(folder / "runs") == before
 
 
+def test_a_run_without_its_recipe_says_so(folder):
+    run = resumable(folder)
+    run.plan.write_text("{}")
+    run.recipe.unlink()
+    done = fsdpwiz(folder, "run", "--resume", "own")
+    assert (done.returncode, "lacks its recipe" in done.stderr) == (2, True), done.stderr
+    assert str(run.recipe) in done.stderr
+
+
+def test_a_checkpoint_that_would_run_something_is_refused(folder):
+    run = resumable(folder)
+    inner = run.checkpoint(5) / "optimizer_0"
+    inner.mkdir(parents=True)
+    (inner / ".metadata").write_bytes(b"cposix\nsystem\n(S'touch mark'\ntR.")
+    before = snapshot(folder)
+    done = fsdpwiz(folder, "run", "--resume", "own")
+    assert done.returncode == 1 and "I032" in done.stderr and "posix.system" in done.stderr
+    assert snapshot(folder) == before
+
+
 # --- real launches ------------------------------------------------------------------------------
 
 

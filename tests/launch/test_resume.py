@@ -1,12 +1,16 @@
 """A change that the checkpoint cannot follow is refused before anything starts."""
 
 import json
+import os
+import pickle
 
 import pytest
 
-from fsdpwiz.launch.resume import resume_problems
+from fsdpwiz.launch.resume import ended, resume_problems
 from fsdpwiz.rules.engine import word
+from fsdpwiz.runs import records
 from fsdpwiz.runs.layout import CHECKPOINT_MANIFEST, RunFolder
+from fsdpwiz.runs.state import start_record
 from tests.launch.runs import plan_of
 
 SAVED = {
@@ -86,3 +90,71 @@ def test_another_global_batch_is_a_warning(run):
     save(run, {**SAVED, "global_batch_size": 999})
     (problem,) = resume_problems(plan_of(), run)
     assert problem.code == "I031" and word(problem).severity == "warning"
+
+
+class Payload:
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __reduce__(self):
+        return (os.mkdir, (str(self.mark),))
+
+
+@pytest.mark.parametrize("folder", ["pytorch_model_fsdp_0", "optimizer_0"])
+@pytest.mark.parametrize("older", [True, False])
+def test_a_checkpoint_that_would_run_something_is_refused(folder, older, run):
+    inner = run.checkpoint(5) / folder
+    inner.mkdir()
+    (inner / ".metadata").write_bytes(pickle.dumps(Payload(run.root / "mark")))
+    if older:
+        run.checkpoint(3).mkdir()
+    (problem,) = resume_problems(plan_of(), run)
+    finding = word(problem)
+    assert (finding.code, finding.severity) == ("I032", "error")
+    assert "posix.mkdir" in finding.message and "step-5" in finding.message
+    assert ("step-3" in finding.message) is older
+    assert not (run.root / "mark").exists()
+
+
+def finish(run, plan):
+    run.plan.write_text(json.dumps(plan.to_json()))
+    (run.checkpoint(5) / "trainer_state.json").write_text(json.dumps({"max_steps": 5}))
+    run.attempt(1).folder.mkdir(parents=True)
+    for event in (start_record(), {"event": "exported", "model": "model"}, {"event": "end", "exit_code": 0}):
+        records.append(run.attempt(1).launch(0), event)
+    run.model.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("override", "done"),
+    [("sft.max_steps=5", True), ("sft.max_steps=4", True), ("sft.max_steps=6", False)],
+)
+def test_a_run_that_has_taken_all_its_steps_has_ended(override, done, run):
+    finish(run, plan_of("sft.max_steps=5"))
+    problem = ended(plan_of(override), run)
+    assert (problem is not None) is done
+    if problem is not None:
+        finding = word(problem)
+        assert (finding.code, finding.severity) == ("I033", "info") and str(run.model) in finding.message
+
+
+@pytest.mark.parametrize(
+    ("override", "done"), [("sft.num_train_epochs=2", True), ("sft.num_train_epochs=3", False)]
+)
+def test_epochs_are_the_steps_that_the_trainer_counted(override, done, run):
+    finish(run, plan_of("sft.max_steps=-1", "sft.num_train_epochs=2"))
+    assert (ended(plan_of("sft.max_steps=-1", override), run) is not None) is done
+
+
+def test_a_run_without_its_model_has_not_ended(run):
+    finish(run, plan_of("sft.max_steps=5"))
+    run.model.rmdir()
+    assert ended(plan_of("sft.max_steps=5"), run) is None
+
+
+def test_a_run_whose_last_attempt_failed_has_not_ended(run):
+    finish(run, plan_of("sft.max_steps=5"))
+    run.attempt(2).folder.mkdir()
+    records.append(run.attempt(2).launch(0), start_record())
+    records.append(run.attempt(2).launch(0), {"event": "end", "exit_code": 1})
+    assert ended(plan_of("sft.max_steps=5"), run) is None

@@ -35,6 +35,7 @@ from fsdpwiz.runs.find import find_run
 from fsdpwiz.runs.layout import RunFolder
 
 _OUTPUT_DIR = "runs"
+_ENDED = "I033"
 
 
 def command(  # noqa: PLR0913  one parameter for each option
@@ -100,6 +101,9 @@ def command(  # noqa: PLR0913  one parameter for each option
     if plan is None or code:
         _document(None, findings)
         return code or exit_codes.FOUND
+    if any(finding.code == _ENDED for finding in findings):
+        _document(None, findings, {"run": str(run.root) if run else None, "state": "finished"})
+        return code
     words = ("fsdpwiz", "run", *(("--resume", str(run.root)) if run else (reference,)), *values)
     request = Request(
         recipe=prepared.recipe,

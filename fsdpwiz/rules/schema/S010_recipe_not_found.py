@@ -38,6 +38,12 @@ EXIT = 2
 
 
 def word(problem: Problem) -> Found:
+    """`detail` has reference and nearest; for a run without its recipe, run and path."""
+    if "run" in problem.detail:
+        run, path = problem.detail["run"], problem.detail.get("path")
+        return Found(
+            message=f"The run `{run}` lacks its recipe: `{path}` is not there; put it back to resume"
+        )
     reference, nearest = problem.detail.get("reference"), problem.detail.get("nearest")
     first = nearest[0] if isinstance(nearest, (list, tuple)) and nearest else nearest
     meant = f"; the nearest is `{literal(first)}`" if first else ""
