@@ -121,7 +121,8 @@ class Data:
 
     `format` is the name of the method's data format that the columns show, None if unknown.
     `where` is "file", "folder" or "hub" (then nothing more is known). `rows_checked` of the
-    `rows` were looked at for faults; `unchecked` says why none or not all could be.
+    `rows` were looked at for faults; `unchecked` says why none or not all could be. `without_split`:
+    the split asked for that the data lacks, which is then the `problem`.
     """
 
     source: Knowledge
@@ -132,6 +133,7 @@ class Data:
     rows: int | None = None
     faults: tuple[DataFault, ...] = ()
     problem: str | None = None
+    without_split: str | None = None
     rows_checked: int = 0
     unchecked: str | None = None
 

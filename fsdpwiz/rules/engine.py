@@ -10,7 +10,7 @@ from fsdpwiz.core.problem import Problem
 from fsdpwiz.rules import catalogue
 from fsdpwiz.rules.place import finding, sort_key
 from fsdpwiz.rules.report import Report, Tally
-from fsdpwiz.rules.rule import Found, Rule
+from fsdpwiz.rules.rule import Found, NotJudged, Rule
 from fsdpwiz.rules.subject import Subject
 
 _CRASHED = "S099"
@@ -59,7 +59,7 @@ def _judge(code: str, subject: Subject, problems: list[Problem], tally: Tally) -
         elif missing:
             tally.skipped(code, missing)
         else:
-            tally.found(code, _checked(rule, subject))
+            _check(rule, subject, tally)
     except Exception as error:
         crash = Problem(code=_CRASHED, detail={"code": code, "error": f"{type(error).__name__}: {error}"})
         tally.crashed(code, [word(crash), *(_fallback(problem) for problem in problems)])
@@ -70,11 +70,17 @@ def _worded(rule: Rule, problems: list[Problem], subject: Subject) -> list[Findi
     return [finding(rule, wording(problem), subject, problem) for problem in problems]
 
 
-def _checked(rule: Rule, subject: Subject) -> list[Finding]:
-    if rule.check is None:
-        return []
+def _check(rule: Rule, subject: Subject, tally: Tally) -> None:
     arguments = {parameter.name: subject.part(parameter.name) for parameter in rule.parameters}
-    return [finding(rule, found, subject) for found in rule.check(**arguments) or ()]
+    findings: list[Finding] = []
+    try:
+        found = (rule.check(**arguments) if rule.check is not None else None) or ()
+        findings.extend(finding(rule, one, subject) for one in found)
+    except NotJudged as reason:
+        if not findings:
+            tally.skipped(rule.code, str(reason))
+            return
+    tally.found(rule.code, findings)
 
 
 def _missing(rule: Rule, subject: Subject) -> str | None:

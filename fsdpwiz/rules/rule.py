@@ -13,7 +13,8 @@ A rule module has
 - `word(problem)`: gives the `Found` of a problem with the rule's code that reading or resolving met;
 - `check(...)`: yields `Found`. Its parameter names are the facts it needs, out of `subject.NAMES`; where
   one of them is None the rule is skipped with the reason. A parameter annotated `X | None` may be None.
-  Problems of the rule's code take the place of its check.
+  A check that cannot judge by what its facts hold raises `NotJudged` with the reason, and is skipped so;
+  what it found before stands. Problems of the rule's code take the place of its check.
 
 A rule is pure: no disk, clock, environment or logging.
 """
@@ -25,6 +26,10 @@ from dataclasses import dataclass
 
 from fsdpwiz.core.findings import Excerpt, Fix, Quantity, Severity
 from fsdpwiz.core.problem import Problem
+
+
+class NotJudged(Exception):  # noqa: N818 - no error
+    """Raised by a check that lacks what it would judge; the text says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

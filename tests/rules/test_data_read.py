@@ -52,3 +52,22 @@ def test_broken_line_is_named(tmp_path: Path) -> None:
 def test_shape_is_said_once(tmp_path: Path) -> None:
     (found,) = findings(tmp_path, '{"q": "a"}\n' * 500)
     assert found.message.endswith("the row has `q`, not `messages`, or `prompt` with `completion`, or `text`")
+
+
+def test_a_split_that_is_not_there_is_blamed_on_its_key(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "train.jsonl").write_text('{"text": "a"}\n')
+    (tmp_path / "d.jsonl").write_text('{"text": "a"}\n')
+    for name in ("d", "d.jsonl"):
+        recipe = read_recipe(
+            f"model: {{name_or_path: a/b}}\ndata:\n  name_or_path: {name}\n  eval_split: test\n",
+            path=tmp_path / "recipe.yaml",
+        )
+        data, eval_data = (
+            read_data(name, split=split, formats=methods()["sft"].data_formats, base_folders=[tmp_path])
+            for split in (None, "test")
+        )
+        subject = Subject(verb="run", recipe=recipe, facts=Facts(data=data, eval_data=eval_data))
+        (found,) = check(subject, select=["J030", "J031", "J032"]).findings
+        assert (found.key, found.line) == ("data.eval_split", 4)
+        assert f"`data.eval_split: test` cannot be read of `{name}`: no split `test`" in found.message

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from fsdpwiz.core.findings import Finding
 from fsdpwiz.core.problem import Problem
-from fsdpwiz.facts.types import Facts, Gpus
+from fsdpwiz.facts.types import Facts, Gpus, Port
 from fsdpwiz.plan.resolve import resolve
 from fsdpwiz.recipe.load import read_recipe
 from fsdpwiz.rules import catalogue
 from fsdpwiz.rules.engine import check, word
 from fsdpwiz.rules.report import exit_code
-from fsdpwiz.rules.rule import Found, Rule
+from fsdpwiz.rules.rule import Found, NotJudged, Rule
 from fsdpwiz.rules.subject import Subject
 
 TEXT = """\
@@ -180,9 +180,31 @@ def test_severity_depends_on_the_verb() -> None:
     assert word(Problem(code="P004", detail={"path": "/x"})).severity == "error"
 
 
-def test_an_optional_fact_may_lack() -> None:
-    report = check(subject(), select=["J030"])
-    assert report.passed == ("J030",)
+def test_an_optional_fact_may_lack(with_rule: Callable[..., None]) -> None:
+    def optional(recipe: Any, port: Port | None) -> Iterator[Found]:
+        assert port is None
+        yield from ()
+
+    with_rule(optional)
+    assert check(subject(), select=["A003"]).passed == ("A003",)
+
+
+def test_a_rule_that_cannot_judge_is_skipped_unless_it_found_something(
+    with_rule: Callable[..., None],
+) -> None:
+    found: list[Found] = []
+
+    def unsure(recipe: Any) -> Iterator[Found]:
+        yield from found
+        raise NotJudged("it is compressed")
+
+    with_rule(unsure)
+    report = check(subject(), select=["A003"])
+    assert (report.skipped, report.passed) == ((("A003", "it is compressed"),), ())
+    found.append(Found(message="a fault"))
+    report = check(subject(), select=["A003"])
+    assert [finding.message for finding in report.findings] == ["a fault"]
+    assert (report.skipped, report.passed) == ((), ())
 
 
 def finding(code: str, severity: str) -> Finding:

@@ -28,10 +28,11 @@ _CARD_LIMIT_BYTES = 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderFiles:
-    """The files of the split asked for; `problem` and `unchecked` as in `Data`."""
+    """The files of the split asked for; `problem`, `without_split` and `unchecked` as in `Data`."""
 
     files: tuple[Path, ...] = ()
     problem: str | None = None
+    without_split: str | None = None
     unchecked: str | None = None
 
 
@@ -50,7 +51,8 @@ def find_files(folder: Path, split: str) -> FolderFiles:
     if missing:
         shown = ", ".join(f"`{one_line(name, limit=40)}`" for name in list(by_split)[:5])
         return FolderFiles(
-            problem=f"no split `{one_line(missing[0], limit=40)}` in the folder: it has {shown}"
+            problem=f"no split `{one_line(missing[0], limit=40)}` in the folder: it has {shown}",
+            without_split=missing[0],
         )
     wanted = [name for part in split_names(split) for name in by_split[part]]
     every = [name for part in by_split.values() for name in part]

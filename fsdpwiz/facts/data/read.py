@@ -41,7 +41,7 @@ def _of_file(path: Path, split: str, formats: Sequence[DataFormat]) -> Data:
     other = [name for name in split_names(split) if name != "train"]
     if other:
         problem = f"no split `{one_line(other[0], limit=40)}`: a single file has only `train`"
-        return Data(source="measured", where="file", files=(path,), problem=problem)
+        return Data(source="measured", where="file", files=(path,), problem=problem, without_split=other[0])
     suffix = path.suffix.lower()
     if suffix in _COMPRESSED:
         return Data(source="measured", where="file", files=(path,), unchecked="it is compressed")
@@ -70,7 +70,13 @@ def _of_folder(folder: Path, split: str, formats: Sequence[DataFormat]) -> Data:
         )
     found = find_files(folder, split)
     if found.problem is not None or not found.files:
-        return Data(source="measured", where="folder", problem=found.problem, unchecked=found.unchecked)
+        return Data(
+            source="measured",
+            where="folder",
+            problem=found.problem,
+            without_split=found.without_split,
+            unchecked=found.unchecked,
+        )
     return _of_files("folder", found.files, formats)
 
 

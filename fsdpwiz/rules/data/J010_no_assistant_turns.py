@@ -34,6 +34,7 @@ from collections.abc import Iterator
 from fsdpwiz.core.findings import Fix
 from fsdpwiz.facts.types import Data
 from fsdpwiz.plan.types import Plan
+from fsdpwiz.rules.data.sets import require
 from fsdpwiz.rules.rule import Found
 
 NAME = "no-assistant-turns"
@@ -41,7 +42,10 @@ SEVERITY = "error"
 
 
 def check(data: Data, plan: Plan) -> Iterator[Found]:
-    if plan.training.get("assistant_only_loss") is not True or data.format in (None, "messages"):
+    if plan.training.get("assistant_only_loss") is not True:
+        return
+    require(data.format is not None, data)
+    if data.format in (None, "messages"):
         return
     key = f"{plan.method}.assistant_only_loss"
     certain = data.format == "text"

@@ -34,6 +34,7 @@ from collections.abc import Iterator
 from fsdpwiz.core.findings import Quantity
 from fsdpwiz.facts.types import Data
 from fsdpwiz.plan.types import Plan
+from fsdpwiz.rules.data.sets import require
 from fsdpwiz.rules.rule import Found
 from fsdpwiz.rules.wording import counted
 
@@ -43,6 +44,7 @@ SEVERITY = "warning"
 
 def check(data: Data, plan: Plan) -> Iterator[Found]:
     batch = plan.batch
+    require(data.rows is not None or data.rows_checked >= batch.global_, data)
     if data.rows is None or data.problem or not 0 < data.rows < batch.global_:
         return
     yield Found(

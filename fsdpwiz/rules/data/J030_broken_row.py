@@ -33,6 +33,7 @@ from collections.abc import Iterator
 
 from fsdpwiz.facts.types import Data
 from fsdpwiz.recipe.types import Recipe
+from fsdpwiz.rules.data.sets import data_sets, require
 from fsdpwiz.rules.data.shape import fault_of_all_rows
 from fsdpwiz.rules.rule import Found
 
@@ -40,11 +41,12 @@ NAME = "broken-row"
 SEVERITY = "error"
 
 
-def check(recipe: Recipe, data: Data | None, eval_data: Data | None) -> Iterator[Found]:
+def check(recipe: Recipe, data: Data, eval_data: Data | None) -> Iterator[Found]:
     if recipe.value("script"):
         return
-    for key, rows in (("data.name_or_path", data), ("data.eval_name_or_path", eval_data)):
-        if rows is None or fault_of_all_rows(rows):
+    sets = list(data_sets(recipe, data, eval_data))
+    for rows, key in ((one.rows, one.key) for one in sets):
+        if fault_of_all_rows(rows):
             continue
         for fault in rows.faults:
             yield Found(
@@ -53,3 +55,5 @@ def check(recipe: Recipe, data: Data | None, eval_data: Data | None) -> Iterator
                 file=str(fault.file),
                 line=fault.line,
             )
+    for one in sets:
+        require(one.rows.rows_checked > 0, one.rows)

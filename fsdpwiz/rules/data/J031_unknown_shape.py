@@ -34,6 +34,7 @@ from collections.abc import Iterator
 from fsdpwiz.facts.types import Data
 from fsdpwiz.methods.method import method_of
 from fsdpwiz.recipe.types import Recipe
+from fsdpwiz.rules.data.sets import data_sets, require
 from fsdpwiz.rules.data.shape import fault_of_all_rows
 from fsdpwiz.rules.rule import Found
 from fsdpwiz.rules.wording import listed
@@ -42,12 +43,15 @@ NAME = "unknown-shape"
 SEVERITY = "error"
 
 
-def check(recipe: Recipe, data: Data | None, eval_data: Data | None) -> Iterator[Found]:
+def check(recipe: Recipe, data: Data, eval_data: Data | None) -> Iterator[Found]:
     if recipe.value("script"):
         return
-    for key, rows in (("data.name_or_path", data), ("data.eval_name_or_path", eval_data)):
-        if rows is not None and rows.format is None and not rows.problem:
-            yield from _unknown(key, rows, recipe)
+    sets = list(data_sets(recipe, data, eval_data))
+    for one in sets:
+        if one.rows.format is None and not one.rows.problem:
+            yield from _unknown(one.key, one.rows, recipe)
+    for one in sets:
+        require(one.rows.format is not None or bool(one.rows.columns), one.rows)
 
 
 def _unknown(key: str, rows: Data, recipe: Recipe) -> Iterator[Found]:

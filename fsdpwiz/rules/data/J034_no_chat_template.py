@@ -35,6 +35,7 @@ from collections.abc import Iterator
 from fsdpwiz.facts.types import Data, Model
 from fsdpwiz.plan.types import Plan
 from fsdpwiz.recipe.types import Recipe
+from fsdpwiz.rules.data.sets import require
 from fsdpwiz.rules.rule import Found
 
 NAME = "no-chat-template"
@@ -42,9 +43,10 @@ SEVERITY = "error"
 
 
 def check(recipe: Recipe, model: Model, data: Data, plan: Plan) -> Iterator[Found]:
-    if plan.script or data.format != "messages" or plan.training.get("chat_template_path"):
+    if plan.script or plan.training.get("chat_template_path") or model.chat_template is not False:
         return
-    if model.chat_template is False:
+    require(data.format is not None, data)
+    if data.format == "messages":
         name = recipe.value("model.name_or_path")
         yield Found(
             message=f"The data is conversational and `{name}` has no chat template", key="data.name_or_path"
