@@ -13,6 +13,7 @@ from fsdpwiz.core.problem import Problem
 from fsdpwiz.core.secrets import redact
 from fsdpwiz.core.text import visible
 from fsdpwiz.launch.failure import Failure
+from fsdpwiz.launch.space import Shortage
 from fsdpwiz.rules.engine import word
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -42,6 +43,22 @@ def of_os_error(error: OSError, path: Path) -> Finding:
     place = str(error.filename or path)
     code = "P003" if error.errno in _FULL else "P004"
     return word(Problem(code=code, key="output_dir", detail={"path": place, "reason": reason}))
+
+
+def of_shortage(shortage: Shortage, failure: Failure | None) -> Finding:
+    """The finding of an attempt that ran out of disk space."""
+    detail: dict[str, Any] = {
+        "path": str(shortage.path),
+        "free_bytes": shortage.free_bytes,
+        "total_bytes": shortage.total_bytes,
+        "full": shortage.full,
+        "no_inodes": shortage.no_inodes,
+        "reason": shortage.said,
+    }
+    finding = word(Problem(code="P003", key="output_dir", detail=detail))
+    if failure is None or failure.rank is None:
+        return finding
+    return replace(finding, rank=failure.rank, evidence=(*finding.evidence, *_evidence(failure)))
 
 
 def _evidence(failure: Failure) -> tuple[Excerpt, ...]:

@@ -23,6 +23,7 @@ from fsdpwiz.launch.failure import first_failure
 from fsdpwiz.launch.follow import Follower, Progress
 from fsdpwiz.launch.node import Node
 from fsdpwiz.launch.peers import PEER_GRACE_S, Peers
+from fsdpwiz.launch.space import shortage
 from fsdpwiz.plan.types import Plan
 from fsdpwiz.render.environment import launch_environment
 from fsdpwiz.render.launch_command import launch_command
@@ -89,19 +90,34 @@ def run_local(
     """
     launch = _Launch(plan, run, attempt, node)
     launch.begin()
-    environment = launch_environment(plan, os.environ if environ is None else environ)
-    environment["FSDPWIZ_ATTEMPT"] = str(attempt)
-    began = time.monotonic()
-    log = run.attempt(attempt).launcher_log(node.rank)
     try:
-        with started(command or command_for(plan, run, node), environ=environment, log=log) as tree:
-            ending = launch.watch(tree, display, interrupts)
-            survivors = tuple(process.pid for process in tree.end())
+        return _followed(launch, display, interrupts, environ=environ, command=command)
     except BaseException:
         launch.record("end", exit_code=1)
+        launch.refresh_status()
         raise
+
+
+def _followed(
+    launch: _Launch,
+    display: Display,
+    interrupts: Interrupts,
+    *,
+    environ: Mapping[str, str] | None,
+    command: Sequence[str] | None,
+) -> Outcome:
+    launch.refresh_status()
+    environment = launch_environment(launch.plan, os.environ if environ is None else environ)
+    environment["FSDPWIZ_ATTEMPT"] = str(launch.attempt.number)
+    words = command or command_for(launch.plan, launch.run, launch.node)
+    began = time.monotonic()
+    try:
+        with started(words, environ=environment, log=launch.attempt.launcher_log(launch.node.rank)) as tree:
+            ending = launch.watch(tree, display, interrupts)
+            survivors = tuple(process.pid for process in tree.end())
     finally:
-        display.close()
+        with contextlib.suppress(OSError, ValueError):
+            display.close()
     return launch.conclude(ending, tree.child.returncode, time.monotonic() - began, survivors)
 
 
@@ -126,7 +142,6 @@ class _Launch:
         for folder in (self.run.attempts, self.attempt.folder):
             folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         records.append(self._records, start_record(), sync=True)
-        self.refresh_status()
 
     def record(self, event: str, **values: Any) -> None:
         """Append a record, where that is still possible."""
@@ -186,8 +201,11 @@ class _Launch:
     def _failed(self, code: int, seconds: float, progress: Progress) -> Outcome:
         failure = first_failure(self.attempt, self.plan)
         own_code = failure.exit_code if failure is not None and failure.exit_code else code
+        short = shortage(self.run, self.attempt, failure)
         finding = findings.of_failure(failure, code)
-        if failure is None and self.peers.gone is not None:
+        if short is not None:
+            finding = findings.of_shortage(short, failure)
+        elif failure is None and self.peers.gone is not None:
             detail = {"node_rank": self.node.rank, "other": self.peers.gone, "how": "failed"}
             finding = word(Problem(code="P024", detail=detail))
         return Outcome(

@@ -158,6 +158,38 @@ def test_an_absent_program_is_recorded_as_an_end(tmp_path):
     assert events_of(run) == ["start", "end"]
 
 
+def test_whatever_fails_after_the_start_is_recorded_as_an_end(tmp_path):
+    """A variable that no environment can hold; a display that cannot be closed."""
+    from fsdpwiz.launch.display import Silence
+    from fsdpwiz.launch.local import run_local
+
+    run = RunFolder(tmp_path)
+    with pytest.raises(ValueError):
+        run_local(
+            plan_of(),
+            run,
+            attempt=1,
+            node=Node(),
+            display=Silence(),
+            interrupts=Interrupts(),
+            environ={"A": "a\0b"},
+        )
+    assert events_of(run) == ["start", "end"]
+    assert read_state(run).state == json.loads(run.status.read_text())["state"] == "failed"
+
+
+def test_a_display_that_cannot_be_closed_does_not_end_the_run(tmp_path):
+    class Unclosable(Broken):
+        def show(self, progress):
+            pass
+
+        def close(self):
+            raise self.error
+
+    outcome, run = launched(tmp_path / "run", "good", display=Unclosable(OSError(5, "Input/output error")))
+    assert outcome.state == "finished" and events_of(run)[-1] == "end"
+
+
 def test_what_a_shell_left_over_does_not_reach_the_ranks(tmp_path, monkeypatch):
     monkeypatch.setenv("FSDP_OFFLOAD_PARAMS", "true")
     monkeypatch.setenv("RANK", "5")
