@@ -23,6 +23,7 @@ def wanted_of(recipe: Recipe, *, cwd: Path) -> Wanted:
         eval_data=_found(recipe, settings.data.eval_name_or_path, cwd),
         eval_split=settings.data.eval_split,
         data_formats=_data_formats(recipe),
+        script=_found(recipe, settings.script, cwd),
         output_dir=cwd / Path(settings.output_dir or DEFAULT_OUTPUT_DIR).expanduser(),
         cluster=recipe.value("cluster") or {},
         launcher=settings.launcher or "local",

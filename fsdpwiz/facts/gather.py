@@ -13,9 +13,10 @@ from fsdpwiz.facts.gpus import read_gpus
 from fsdpwiz.facts.host import read_host
 from fsdpwiz.facts.model.read import read_model
 from fsdpwiz.facts.port import read_port
+from fsdpwiz.facts.script import read_script
 from fsdpwiz.facts.slurm import read_slurm
 from fsdpwiz.facts.software import read_software
-from fsdpwiz.facts.types import Data, Disk, Facts, Gpus, Host, Model, Port, Software
+from fsdpwiz.facts.types import Data, Disk, Facts, Gpus, Host, Model, Port, Script, Software
 from fsdpwiz.facts.unknown import UnknownFact
 from fsdpwiz.facts.wanted import Wanted
 
@@ -53,6 +54,7 @@ def gather(wanted: Wanted, *, environ: Mapping[str, str], port: int | None = Non
         model=known("model", lambda: _model(wanted, environ)),
         data=known("data", lambda: _data(wanted)),
         eval_data=known("eval_data", lambda: _eval_data(wanted)),
+        script=known("script", lambda: _script(wanted)),
         port=known("port", target.port),
         environment=_without_secrets(environ),
         absent=absent,
@@ -128,6 +130,12 @@ def _eval_data(wanted: Wanted) -> Data:
     if wanted.eval_split and wanted.data:
         return _read(wanted, wanted.data, wanted.eval_split)
     raise UnknownFact("the recipe names no evaluation data")
+
+
+def _script(wanted: Wanted) -> Script:
+    if not wanted.script:
+        raise UnknownFact("the recipe names no script")
+    return read_script(wanted.script, base_folders=wanted.base_folders)
 
 
 def _read(wanted: Wanted, name: str, split: str | None) -> Data:

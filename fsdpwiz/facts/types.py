@@ -139,6 +139,16 @@ class Data:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """The recipe's own script: `problem` says why it cannot be run, `nearest` which file may be meant."""
+
+    source: Knowledge
+    path: Path | None
+    problem: str | None = None
+    nearest: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Port:
     """Whether the rendezvous port can be bound on this machine."""
 
@@ -166,6 +176,7 @@ class Facts:
     model: Model | None = None
     data: Data | None = None
     eval_data: Data | None = None
+    script: Script | None = None
     port: Port | None = None
     environment: Mapping[str, str] | None = None
     absent: Mapping[str, str] = field(default_factory=dict)

@@ -15,7 +15,8 @@ class Wanted:
     """Plain arguments of `gather`, filled from a recipe by its caller; None where it says nothing.
 
     `model` and `data` are a hub id, or a file or folder, looked for in `base_folders` in turn.
-    `data_formats` are the training method's; `cluster` is the recipe's section as given.
+    `script` likewise, but never on the hub. `data_formats` are the training method's; `cluster`
+    is the recipe's section as given.
     """
 
     model: str | None = None
@@ -25,6 +26,7 @@ class Wanted:
     eval_data: str | None = None
     eval_split: str | None = None
     data_formats: tuple[DataFormat, ...] = ()
+    script: str | None = None
     output_dir: Path | None = None
     cluster: Mapping[str, Any] = field(default_factory=dict)
     launcher: Literal["local", "slurm"] = "local"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _FACT_NAMES = (
     "gpus", "host", "declared_gpus", "declared_host", "disk", "software", "slurm",
-    "model", "data", "eval_data", "port", "environment",
+    "model", "data", "eval_data", "script", "port", "environment",
 )  # fmt: skip
 NAMES = frozenset({"verb", "recipe", "settings", "plan", "problems", "estimate", "facts", *_FACT_NAMES})
 

@@ -149,6 +149,13 @@ def test_a_failure_before_the_launch_is_a_document_too(folder):
     assert done.returncode == 1 and document["run"] is None and document["findings"][0]["code"] == "S001"
 
 
+def test_a_missing_script_is_said_once(folder):
+    done = fsdpwiz(folder, "run", "own", "script=other.py", "--json")
+    assert [found["code"] for found in json.loads(done.stdout)["findings"]].count("P026") == 1
+    ignored = fsdpwiz(folder, "run", "own", "script=other.py", "ignore.P026=no", "--json")
+    assert ignored.returncode == 1 and "P026" in ignored.stdout
+
+
 def test_a_busy_port_is_a_finding(folder):
     write(folder, "fine", more="")
     with socket.socket() as taken:

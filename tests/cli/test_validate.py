@@ -169,6 +169,16 @@ def test_a_model_folder_without_weights_is_found(folder: Path, invoke: Invoke) -
     assert "tiny" in outcome.stdout
 
 
+def test_a_script_that_is_not_there_is_found(folder: Path, invoke: Invoke) -> None:
+    (folder / "train.py").write_text("print(1)", encoding="utf-8")
+    outcome = invoke("validate", _recipe(folder, GOOD + "script: trian.py\n"), "--json")
+    found = [finding for finding in outcome.json["findings"] if finding["code"] == "P026"]
+    assert outcome.exit_code == 1 and [(finding["key"], finding["line"]) for finding in found] == [
+        ("script", 5)
+    ]
+    assert "no such file; there is `train.py`" in found[0]["message"]
+
+
 def test_nobody_can_see_the_findings_in_another_order(folder: Path, invoke: Invoke) -> None:
     recipe = _recipe(folder, GOOD.replace("max_length", "max_lenght") + "mixed_precision: fp4\nnonsense: 1\n")
 

@@ -92,7 +92,8 @@ def command(  # noqa: PLR0913  one parameter for each option
     plan, findings = prepared.plan, prepared.report.findings
     if plan is not None:
         plan, further = judge(prepared.recipe, plan, run)
-        findings = (*findings, *further)
+        known = {finding.code for finding in findings}
+        findings = (*findings, *(finding for finding in further if finding.code not in known))
         node = _place(node, plan)
     code = exit_code(findings, strict=strict)
     if dry_run:

@@ -2,7 +2,7 @@
 
 ## What
 
-`script` names no file, neither beside the recipe nor in the folder the command runs in.
+`script` names no file that can be read, neither beside the recipe nor in the folder the command runs in.
 
 ## Why
 
@@ -18,7 +18,7 @@ Correct the path. A relative one is looked for beside the recipe first.
 
 ## When to ignore
 
-Never.
+With `launcher: slurm`, where the script is on the cluster alone: then it is a warning.
 
 ## References
 
@@ -27,14 +27,30 @@ None.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from fsdpwiz.core.problem import Problem
+from fsdpwiz.facts.types import Script
+from fsdpwiz.recipe.types import Recipe
 from fsdpwiz.rules.rule import Found
 from fsdpwiz.rules.wording import literal
 
 NAME = "script-not-found"
 SEVERITY = "error"
-STAGE = "command"
 
 
 def word(problem: Problem) -> Found:
     return Found(message=f"`script: {literal(problem.detail.get('script'))}` is no file", key="script")
+
+
+def check(recipe: Recipe, script: Script | None) -> Iterator[Found]:
+    if script is None or script.problem is None:
+        return
+    on_cluster = recipe.value("launcher") == "slurm"
+    here = " on this machine" if on_cluster else ""
+    meant = f"; there is `{script.nearest}`" if script.nearest else ""
+    yield Found(
+        message=f"`script: {literal(recipe.value('script'))}` cannot be run{here}: {script.problem}{meant}",
+        key="script",
+        severity="warning" if on_cluster else "error",
+    )
