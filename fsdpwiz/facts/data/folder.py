@@ -72,7 +72,20 @@ def _of_one_kind(folder: Path, wanted: list[str], every: list[str]) -> FolderFil
         return FolderFiles(
             problem=f"files of several kinds in one split: `{shown}` beside `{most_common}` files"
         )
+    outside = next((name for name in wanted if _leads_out(folder, name)), None)
+    if outside is not None:
+        shown = one_line(outside, limit=80)
+        return FolderFiles(
+            problem=f"`{shown}` is a link out of the folder: name the file it leads to instead"
+        )
     return FolderFiles(files=tuple(folder / name for name in wanted))
+
+
+def _leads_out(folder: Path, name: str) -> bool:
+    """Whether a file is elsewhere, where `datasets` would follow the link; the hub's cache has such links."""
+    real, found = Path(os.path.realpath(folder)), Path(os.path.realpath(folder / name))
+    blobs = [parent.parent / "blobs" for parent in real.parents if parent.name == "snapshots"]
+    return not any(found.is_relative_to(allowed) for allowed in (real, *blobs))
 
 
 def saved_columns(folder: Path) -> tuple[bool, frozenset[str]]:

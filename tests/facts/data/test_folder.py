@@ -188,3 +188,29 @@ def test_a_folder_description_too_large_is_ignored(tmp_path):
     (tmp_path / "dataset_info.json").write_text(json.dumps({"features": ["text"]}))
     data = read(tmp_path)
     assert (data.columns, data.format) == (frozenset(), None)
+
+
+def test_a_link_that_leads_out_of_the_folder_is_not_read(tmp_path):
+    make(tmp_path, ["secret.txt", "elsewhere.jsonl"])
+    for target in ("secret.txt", "elsewhere.jsonl"):
+        folder = tmp_path / target.partition(".")[0]
+        make(folder, ["a.jsonl"])
+        (folder / "p.jsonl").symlink_to(tmp_path / target)
+        data = read(folder)
+        assert data.problem.startswith("`p.jsonl` is a link out of the folder") and data.rows is None
+
+
+def test_a_link_that_stays_inside_is_read(tmp_path):
+    make(tmp_path, ["d/sub/.kept/a.jsonl"])
+    (tmp_path / "d" / "p.jsonl").symlink_to("sub/.kept/a.jsonl")
+    (tmp_path / "linked").symlink_to("d")
+    for folder in ("d", "linked"):
+        assert (read(tmp_path / folder).rows, read(tmp_path / folder).problem) == (1, None)
+
+
+def test_the_links_of_the_hubs_cache_are_read(tmp_path):
+    make(tmp_path, ["repo/blobs/0a1b"])
+    snapshot = tmp_path / "repo" / "snapshots" / "c0ffee"
+    (snapshot / "data").mkdir(parents=True)
+    (snapshot / "data" / "train.jsonl").symlink_to("../../../blobs/0a1b")
+    assert (read(snapshot).rows, read(snapshot).problem) == (1, None)
