@@ -8,6 +8,7 @@ from pathlib import Path
 
 import typer
 
+from fsdpwiz.core.atomic import named
 from fsdpwiz.core.text import visible
 from fsdpwiz.recipe.library import Shipped
 
@@ -15,11 +16,18 @@ _SUFFIXES = {".yaml", ".yml"}
 
 
 def copy_recipe(recipe: Shipped, target: Path, *, force: bool) -> list[Path]:
-    """Copy `recipe` to `target` (a file, or a folder that is there); the recipe's path comes first.
+    """Copy `recipe` to `target` (a file, or a folder); the recipe's path comes first.
+
+    A folder is made where it is missing, and so is that of the data, but no folder above `target`.
 
     Every file appears whole or not at all, and none does where one of them would overwrite
-    another file without `force`; raises typer.BadParameter then.
+    another file without `force` or the folder above is missing; raises typer.BadParameter then,
+    OSError, which names the file, where it cannot be written.
     """
+    if not target.parent.exists():
+        raise typer.BadParameter(
+            f"there is no folder `{visible(str(target.parent))}` to copy to; make it first"
+        )
     destination = target if target.suffix in _SUFFIXES else target / recipe.path.name
     copies = {recipe.path: destination}
     for file in _data_files(recipe):
@@ -51,6 +59,7 @@ def _data_files(recipe: Shipped) -> list[Path]:
 def _copy_whole(source: Path, target: Path) -> None:
     if target.exists() and target.samefile(source):
         return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as staging:
-        shutil.copyfile(source, Path(staging, target.name)).replace(target)
+    with named(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as staging:
+            shutil.copyfile(source, Path(staging, target.name)).replace(target)

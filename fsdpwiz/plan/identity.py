@@ -88,9 +88,10 @@ def decide_launch(choices: Choices, facts: Facts, device: str, ranks_per_node: i
 
 
 def _name_of_file(path: Path | None) -> str:
-    """The file's name without suffix, fit to name a folder."""
+    """The file's name without suffix, fit to name a folder; `last` means the latest run already."""
     stem = path.stem if path is not None else ""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._") or "run"
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._") or "run"
+    return "last-run" if name == "last" else name
 
 
 def _environment(choices: Choices, facts: Facts, device: str, ranks_per_node: int) -> dict[str, str]:

@@ -18,7 +18,7 @@ from fsdpwiz.recipe.schema.annotation import is_text_list, section_of, text_map
 from fsdpwiz.recipe.schema.keys import keys_by_name
 from fsdpwiz.recipe.schema.part import AsText, Part
 from fsdpwiz.recipe.shown import in_sentence, is_secret, shown
-from fsdpwiz.recipe.value_check import fault
+from fsdpwiz.recipe.value_check import fault, nul_fault
 from fsdpwiz.recipe.yaml_tree import MappingNode, Node, ScalarNode, SequenceNode, plain
 
 _NAME_CHARACTERS = 100
@@ -116,6 +116,11 @@ def _texts(node: MappingNode, mark: AsText, section: str, checked: Checked) -> d
             )
         elif not isinstance(value, ScalarNode) or (_is_null(value) and not mark.unset_by_null):
             checked.report("S002", key, line, got=shown(key, plain(value)), expected="text")
+        elif not mark.any_scalar and not isinstance(value.value, str):
+            wanted = {"expected": "text", "suggestion": value.raw}
+            checked.report("S002", key, line, got=shown(key, value.value), **wanted)
+        elif (found := nul_fault(key, value.raw)) is not None:
+            checked.report(found[0], key, line, **found[1])
         else:
             given[name] = None if _is_null(value) else value.raw
             checked.origins[key] = checked.origin(line)

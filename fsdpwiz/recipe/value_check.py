@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from fsdpwiz.recipe.names import nearest_value
 from fsdpwiz.recipe.scalar import resolve
 from fsdpwiz.recipe.schema.annotation import choices_of, kinds_of, words
-from fsdpwiz.recipe.schema.part import Part
+from fsdpwiz.recipe.schema.part import RESERVED, Part
 from fsdpwiz.recipe.shown import in_sentence, shown
 
 _RANGES = {
@@ -19,6 +19,7 @@ _RANGES = {
     "less_than_equal": ("le", "{} or less"),
     "string_pattern_mismatch": ("pattern", "text of the form {}"),
     "string_too_short": ("min_length", "text that is not empty"),
+    RESERVED: ("meaning", "another name: this one means {}"),
 }
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
@@ -35,7 +36,7 @@ def fault(
     info = model.model_fields[name]
     errors = _errors(model, name, value)
     if not errors:
-        return None
+        return nul_fault(key, value)
     if choices := choices_of(info):
         near = nearest_value(key, value if raw is None else raw, choices)
         return "S003", {"got": in_sentence(key, value), "legal": choices, "nearest": near}
@@ -48,6 +49,26 @@ def fault(
     if (suggestion := _suggestion(model, name, value, raw)) is not None:
         detail["suggestion"] = suggestion
     return "S002", detail
+
+
+def nul_fault(key: str, value: Any) -> tuple[str, dict[str, Any]] | None:
+    """S003 where `value`, or any text in it, has the character NUL: no path or argument can."""
+    text = _with_nul(value)
+    if text is None:
+        return None
+    return "S003", {
+        "got": in_sentence(key, text),
+        "legal": ("text without the character NUL",),
+        "nearest": None,
+    }
+
+
+def _with_nul(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value if "\0" in value else None
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    return next(filter(None, map(_with_nul, value)), None) if isinstance(value, list) else None
 
 
 def _errors(model: type[Part], name: str, value: Any) -> list[Any]:

@@ -69,7 +69,9 @@ def _modified(run: RunFolder) -> float:
 
 
 def _names(output_dir: Path) -> list[str]:
-    return sorted(folder.name for folder in _folders(output_dir) if is_safe_name(folder.name))
+    """The NAMEs that have a run."""
+    names = (folder.name for folder in _folders(output_dir) if is_safe_name(folder.name))
+    return sorted(name for name in names if any(map(is_run, _folders(output_dir / name))))
 
 
 def _folders(parent: Path) -> list[Path]:

@@ -100,3 +100,23 @@ def test_a_folder_that_cannot_be_written_is_a_finding(invoke: Invoke, tmp_path: 
 
     assert outcome.exit_code == 1
     assert outcome.codes == ["S030"]
+
+
+def test_a_copy_into_a_new_folder_makes_that_one_only(invoke: Invoke, tmp_path: Path) -> None:
+    assert invoke("recipes", "copy", "llama2-7b-sft", tmp_path / "mine").exit_code == 0
+    assert (tmp_path / "mine" / "llama2-7b-sft.yaml").is_file()
+
+    outcome = invoke("recipes", "copy", "llama2-7b-sft", tmp_path / "no" / "such" / "x.yaml")
+
+    assert outcome.exit_code == 2
+    assert f"there is no folder `{tmp_path / 'no' / 'such'}`" in outcome.stderr
+    assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.parametrize("target", ["/proc/x.yaml", "/proc"])
+def test_a_failed_copy_names_the_file_not_the_temporary(target: str, invoke: Invoke) -> None:
+    outcome = invoke("recipes", "copy", "llama2-7b-sft", target, "--json")
+
+    assert outcome.exit_code == 1
+    wanted = target if target.endswith(".yaml") else f"{target}/llama2-7b-sft.yaml"
+    assert [finding["file"] for finding in outcome.json["findings"]] == [wanted]

@@ -52,6 +52,16 @@ def test_nothing_is_written_for_a_recipe_with_errors(invoke: Invoke, tmp_path: P
     assert not (tmp_path / "files").exists()
 
 
+def test_a_failed_write_names_what_the_user_named(invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "r.yaml").touch()
+    for target in (tmp_path / "r.yaml", Path("/proc/foo")):
+        outcome = invoke("render", "llama2-7b-sft", "--out", target, "--json")
+
+        assert outcome.exit_code == 1
+        failed = [finding for finding in outcome.json["findings"] if finding["severity"] == "error"]
+        assert [finding["file"] for finding in failed] == [str(target)]
+
+
 def test_effective_shows_values_and_their_origins(invoke: Invoke) -> None:
     text = invoke("render", DEMO, "--effective", "sft.max_steps=7").stdout
 
@@ -77,7 +87,7 @@ def test_writing_a_folder_is_all_or_nothing(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "a").write_text("old", encoding="utf-8")
 
-    with pytest.raises(OSError, match="b"):
+    with pytest.raises(OSError, match="there"):
         write_folder(folder, {"a": "new", "b/c": "no such folder"})
 
     assert (folder / "a").read_text("utf-8") == "old"

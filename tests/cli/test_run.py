@@ -414,3 +414,10 @@ def test_a_training_is_interrupted_resumed_and_ends_with_a_model(tmp_path):
     assert "save_total_limit: 2" in run.recipe.read_text()
     metrics = [record for record in records.read(run.metrics) if record["attempt"] == 2]
     assert [record["step"] for record in metrics] == list(range(steps - 2, steps + 1))
+
+
+def test_the_word_for_the_latest_run_is_no_run_id(invoke):
+    outcome = invoke("run", "smollm2-135m-sft", "--run-id", "last")
+
+    assert outcome.exit_code == 2
+    assert "`last` means the latest run" in outcome.stderr

@@ -89,9 +89,7 @@ def test_nearest_names(here: Path, reference: str, near: str) -> None:
     assert raised.value.problem.detail["nearest"][0] == near
 
 
-@pytest.mark.parametrize(
-    "reference", ["", "empty", "nowhere/at/all", "a\0b", "x" * 5000, "~nobody/x", "a/b" * 2000]
-)
+@pytest.mark.parametrize("reference", ["", "nowhere/at/all", "a\0b", "x" * 5000, "~nobody/x", "a/b" * 2000])
 def test_nothing_there(here: Path, reference: str) -> None:
     with pytest.raises(ProblemError) as raised:
         find_recipe(reference, cwd=here)
@@ -99,6 +97,37 @@ def test_nothing_there(here: Path, reference: str) -> None:
     assert problem.code == "S010"
     assert len(problem.detail["reference"]) <= 210
     assert "\0" not in problem.detail["reference"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "file", "reason"),
+    [
+        ("empty", "empty", "a folder without `recipe.yaml`"),
+        ("named", "named.yaml", "a folder without `recipe.yaml`"),
+        ("dangling.yaml", "dangling.yaml", "leads nowhere: to `gone.yaml`"),
+        ("dangling", "dangling.yaml", "leads nowhere"),
+        ("through", "through.yaml", "leads nowhere"),
+        ("loop", "loop.yaml", "leads back to itself"),
+    ],
+)
+def test_what_is_there_but_no_recipe_is_named(here: Path, reference: str, file: str, reason: str) -> None:
+    (here / "named.yaml").mkdir()
+    (here / "dangling.yaml").symlink_to("gone.yaml")
+    (here / "through.yaml").symlink_to("plain/gone.yaml")
+    (here / "loop.yaml").symlink_to("loop.yaml")
+    with pytest.raises(ProblemError) as raised:
+        find_recipe(reference, cwd=here)
+    problem = raised.value.problem
+    assert (problem.code, problem.file) == ("S011", str(here / file))
+    assert reason in problem.detail["reason"]
+
+
+def test_only_files_are_near(here: Path) -> None:
+    (here / "namedd.yaml").mkdir()
+    (here / "namedx.yaml").symlink_to("gone.yaml")
+    with pytest.raises(ProblemError) as raised:
+        find_recipe("namede.yaml", cwd=here)
+    assert raised.value.problem.detail["nearest"] == []
 
 
 @settings(deadline=None)

@@ -26,6 +26,8 @@ FAULTS = [
     for case in cases("faults")
     if case["problems"][0]["code"] in ("S001", "S002", "S003")
     and not {".nan", "-.inf"} & set(re.findall(r"-?\.\w+", case["recipe"]))
+    # The schema does not tell characters or single words apart.
+    and not re.search(r"\\0|name: last", case["recipe"])
 ]
 LEGAL = cases("legal")
 

@@ -103,6 +103,9 @@ def test_null_unsets_a_variable() -> None:
         ("sft.max_steps=many", "S002", "sft.max_steps", {"expected": "a whole number"}),
         ("sft.max_steps=null", "S002", "sft.max_steps", {"got": "null"}),
         ("fsdp.version=3", "S003", "fsdp.version", {"legal": (1, 2)}),
+        ('output_dir="a\\0b"', "S003", "output_dir", {"legal": ("text without the character NUL",)}),
+        ('env.A="a\\0b"', "S003", "env.A", {"got": "`a\\x00b`"}),
+        ("ignore.A003=3", "S002", "ignore.A003", {"expected": "text"}),
         ("sft.bf16=true", "S004", "sft.bf16", {"owner": "mixed_precision"}),
         ("global_batch_size=8", None, None, {}),
         ("sft.max_steps", "S014", None, {"reason": "there is no `=`"}),
@@ -136,15 +139,16 @@ def test_override_beside_its_rival_is_reported_where_the_rival_is() -> None:
     assert (problem.code, problem.key, problem.file) == ("S004", "sft.gradient_accumulation_steps", None)
 
 
+_TEXT = st.text().filter(lambda text: "\0" not in text)
 _VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | _TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXT, inner, max_size=3),
     max_leaves=8,
 )
 
 
 @settings(deadline=None)
-@given(st.dictionaries(st.text(), _VALUES, max_size=3))
+@given(st.dictionaries(_TEXT, _VALUES, max_size=3))
 def test_written_override_is_read_back(value: dict[str, Any]) -> None:
     checked = check_override(write_override("sft.lr_scheduler_kwargs", value), Settings)
     assert checked.problems == []
@@ -152,7 +156,7 @@ def test_written_override_is_read_back(value: dict[str, Any]) -> None:
 
 
 @settings(deadline=None)
-@given(st.text())
+@given(_TEXT)
 def test_written_text_is_read_back(text: str) -> None:
     checked = check_override(write_override("sft.run_name", text), Settings)
     assert checked.values == {"sft": {"run_name": text}}

@@ -62,7 +62,7 @@ def test_absent(reference, runs):
         find_run(reference, runs)
     problem = caught.value.problem
     assert problem.code == "S032"
-    assert problem.detail["reference"] == reference and problem.detail["known"] == ["a", "b", "c"]
+    assert problem.detail["reference"] == reference and problem.detail["known"] == ["a", "b"]
 
 
 def test_nearest_name_is_offered(runs):
@@ -75,3 +75,15 @@ def test_nearest_name_is_offered(runs):
 def test_a_model_folder_is_no_run(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     assert not is_run(tmp_path)
+
+
+def test_only_folders_with_a_run_count(tmp_path):
+    make(tmp_path, "a", "20260101-000000")
+    (tmp_path / "data" / "raw").mkdir(parents=True)
+    (tmp_path / "data" / "plan.json").write_text("{}")
+    with pytest.raises(ProblemError) as caught:
+        find_run("dat", tmp_path)
+    assert caught.value.problem.detail["known"] == ["a"]
+    with pytest.raises(ProblemError) as caught:
+        find_run("last", tmp_path / "data")
+    assert caught.value.problem.detail["known"] == []

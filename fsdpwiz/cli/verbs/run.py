@@ -31,7 +31,7 @@ from fsdpwiz.render.environment import rank_environment
 from fsdpwiz.rules.report import exit_code
 from fsdpwiz.runs.checkpoints import latest_checkpoint
 from fsdpwiz.runs.create import is_safe_name
-from fsdpwiz.runs.find import find_run
+from fsdpwiz.runs.find import LAST, find_run
 from fsdpwiz.runs.layout import RunFolder
 
 _OUTPUT_DIR = "runs"
@@ -128,6 +128,8 @@ def _node(rank: int, address: str | None, run_id: str | None, resume: str | None
         raise typer.BadParameter("--run-id is for a new run, --resume for one that is there")
     if run_id is not None and not is_safe_name(run_id):
         raise typer.BadParameter(f"--run-id `{run_id}` is not letters, digits, `.`, `_` and `-`")
+    if run_id == LAST:
+        raise typer.BadParameter(f"--run-id `{LAST}` means the latest run; give another")
     if address is None:
         return Node(rank=rank)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fsdpwiz.recipe.schema.annotation import is_text_list, section_of, text_map
-from fsdpwiz.recipe.schema.part import Part
+from fsdpwiz.recipe.schema.part import AsText, Part
 from fsdpwiz.recipe.schema.settings import Settings
 from fsdpwiz.recipe.schema.upstream_section import UpstreamSection
 from fsdpwiz.recipe.upstream import versions
@@ -40,7 +40,7 @@ def _finish(schema: dict[str, Any], model: type[Part], definitions: dict[str, An
         if is_text_list(field):
             entry["anyOf"][0]["items"] = {"type": _TEXT}
         if mark is not None:
-            _free_text(entry, mark.key_pattern, null=mark.unset_by_null)
+            _free_text(entry, mark)
         if inner is not None:
             _finish(definitions[inner.__name__], inner, definitions)
 
@@ -58,10 +58,10 @@ def _allow_null(entry: dict[str, Any]) -> None:
     entry |= described | {"anyOf": [bare, {"type": "null"}]}
 
 
-def _free_text(entry: dict[str, Any], key_pattern: str | None, *, null: bool) -> None:
+def _free_text(entry: dict[str, Any], mark: AsText) -> None:
     """Values that are taken as the text they are written as may be written as numbers too."""
-    kinds = [*_TEXT, *(["null"] if null else [])]
+    kinds = [*(_TEXT if mark.any_scalar else ["string"]), *(["null"] if mark.unset_by_null else [])]
     free: dict[str, Any] = {"type": "object", "additionalProperties": {"type": kinds}}
-    if key_pattern is not None:
-        free["propertyNames"] = {"pattern": f"^{key_pattern}$"}
+    if mark.key_pattern is not None:
+        free["propertyNames"] = {"pattern": f"^{mark.key_pattern}$"}
     entry["anyOf"] = [free, {"type": "null"}]

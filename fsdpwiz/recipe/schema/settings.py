@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, create_model
 
 from fsdpwiz.methods.method import methods
-from fsdpwiz.recipe.schema.part import AsText, Part, one_of
+from fsdpwiz.recipe.schema.part import AsText, Part, one_of, other_than
 from fsdpwiz.recipe.schema.sections import (
     CheckpointSection,
     ClusterSection,
@@ -24,7 +24,7 @@ _EnvironmentKeys = AsText(r"[A-Za-z_][A-Za-z0-9_]*", "a variable's name")
 class CommonSettings(Part):
     """The keys of a recipe, but for the sections of the training methods."""
 
-    name: str | None = Field(
+    name: Annotated[str | None, other_than("last", "the latest run")] = Field(
         None,
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$",
         description="Folder of the runs: letters, digits, `.`, `-` and `_`. Null: the recipe file's name.",
@@ -62,7 +62,7 @@ class CommonSettings(Part):
     env: Annotated[dict[str, str], _EnvironmentKeys] = Field(
         {}, description="Variables exported to every rank."
     )
-    ignore: Annotated[dict[str, str], AsText(unset_by_null=False)] = Field(
+    ignore: Annotated[dict[str, str], AsText(unset_by_null=False, any_scalar=False)] = Field(
         {}, description="Codes of findings to ignore, each with a reason."
     )
     fsdp: section_model("fsdp") | None = Field(  # type: ignore[valid-type]
