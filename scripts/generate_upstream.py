@@ -202,7 +202,10 @@ def _documented(docstring: str) -> dict[str, tuple[list[str], str]]:
 
 
 def _kinds(annotation: Any) -> tuple[list[str], list[Any]]:
-    """The alternatives of an annotation as words, and the values of its enums and literals."""
+    """The alternatives of an annotation as words, and the values of its enums and literals.
+
+    The words are sorted: `typing` gives back whichever of two equal unions a process made first.
+    """
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if annotation in _PLAIN:
         return [_PLAIN[annotation]], []
@@ -236,7 +239,7 @@ def _joined(parts: Iterable[tuple[list[str], list[Any]]]) -> tuple[list[str], li
     for more_kinds, more_choices in parts:
         kinds += [kind for kind in more_kinds if kind not in kinds]
         choices += more_choices
-    return kinds, choices
+    return sorted(kinds), choices
 
 
 def _field(kinds: list[str], default: Any, choices: Iterable[Any], help_text: str) -> dict[str, Any]:

@@ -47,6 +47,7 @@ def seal(folder: RunFolder, step: int, *, plan: Plan, model: Any, tokenizer: Any
     `model` is the unwrapped one, `best` the best checkpoint so far as it will be named.
     """
     writing = folder.checkpoints / f"{WRITING_PREFIX}{step}"
+    _require_weights(writing)
     _describe(writing, model, tokenizer)
     _correct_state(writing, best)
     write_text(writing / CHECKPOINT_MANIFEST, json.dumps(manifest(plan, step), indent=2) + "\n")
@@ -83,6 +84,16 @@ def best(folder: RunFolder, step: int | None, *, writing: int | None = None) -> 
         return None
     checkpoint = folder.checkpoint(step)
     return checkpoint if step == writing or checkpoint.is_dir() else None
+
+
+def _require_weights(checkpoint: Path) -> None:
+    """Raise FsdpwizError (I032) where a distributed checkpoint was written without a single tensor."""
+    from fsdpwiz.train.export.metadata import holds_tensors
+    from fsdpwiz.train.stored import unsound
+
+    folder = checkpoint / "pytorch_model_fsdp_0"
+    if folder.is_dir() and not holds_tensors(folder):
+        raise unsound(checkpoint, "it was written without any weights")
 
 
 def _describe(checkpoint: Path, model: Any, tokenizer: Any) -> None:

@@ -12,6 +12,7 @@ from fsdpwiz.plan.resume import resume_problems
 from fsdpwiz.plan.types import Plan
 from fsdpwiz.runs.checkpoints import latest_checkpoint, manifest_of
 from fsdpwiz.runs.layout import RunFolder
+from fsdpwiz.train import stored
 
 # The command has judged a resume before it starts the ranks: these are for a trainer started by hand.
 _REFUSED = {
@@ -26,7 +27,7 @@ _REFUSED = {
 def checkpoint_to_resume(plan: Plan, folder: RunFolder, attempt: int) -> Path | None:
     """The latest checkpoint of the run for a later attempt; None where the training begins anew.
 
-    Raises FsdpwizError for one that the plan cannot follow.
+    Raises FsdpwizError for one that the plan cannot follow, or that is not sound (I032).
     """
     checkpoint = latest_checkpoint(folder) if attempt > 1 else None
     if checkpoint is None:
@@ -34,6 +35,7 @@ def checkpoint_to_resume(plan: Plan, folder: RunFolder, attempt: int) -> Path | 
     findings = tuple(refusals(plan, checkpoint))
     if findings:
         raise FsdpwizError(*findings)
+    stored.check(checkpoint)
     return checkpoint
 
 

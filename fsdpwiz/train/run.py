@@ -48,10 +48,10 @@ def _run(plan: Plan, folder: RunFolder, attempt: int, rank: int, events: Events)
 
 def _start(plan: Plan, folder: RunFolder, attempt: int, rank: int, events: Events) -> tuple[Any, Any]:
     refuse_unbuilt(plan)
-    if plan.peft is not None and plan.world.distributed_type == "FSDP1":
-        from fsdpwiz.train import fsdp1_adapters
+    if plan.peft is not None:
+        from fsdpwiz.train import adapter_state
 
-        fsdp1_adapters.enable()
+        adapter_state.enable()
     if plan.world.device == "cpu":
         from fsdpwiz.train import cpu_fsdp
 

@@ -6,6 +6,7 @@ import importlib
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from transformers import TrainerCallback
@@ -13,7 +14,7 @@ from transformers import TrainerCallback
 from fsdpwiz.methods.method import methods
 from fsdpwiz.plan.types import Plan
 from fsdpwiz.runs.layout import RunFolder
-from fsdpwiz.train import checkpoints, precision, world
+from fsdpwiz.train import checkpoints, precision, stored, world
 from fsdpwiz.train.events import Events
 from fsdpwiz.train.metrics import Metrics
 from fsdpwiz.train.process_group import barrier
@@ -79,12 +80,36 @@ class Recorded:
             self._seal()
         self.session.metrics.clock.add_save_stall(time.perf_counter() - begin_s)
 
-    def _load_from_checkpoint(self, *args: Any, **kwargs: Any) -> None:
-        super()._load_from_checkpoint(*args, **kwargs)  # type: ignore[misc]
+    def _load_from_checkpoint(self, checkpoint: Any, *args: Any, **kwargs: Any) -> None:
+        with stored.opening(checkpoint):
+            super()._load_from_checkpoint(checkpoint, *args, **kwargs)  # type: ignore[misc]
         precision.cast_trainable(self.model, self.session.plan.model.trainable_dtype)  # type: ignore[attr-defined]
 
+    def _load_optimizer_and_scheduler(self, checkpoint: Any) -> None:
+        with stored.opening(checkpoint):
+            super()._load_optimizer_and_scheduler(checkpoint)  # type: ignore[misc]
+
+    def _load_scaler(self, checkpoint: Any) -> None:
+        with stored.opening(checkpoint):
+            super()._load_scaler(checkpoint)  # type: ignore[misc]
+
+    def _load_rng_state(self, checkpoint: Any) -> None:
+        with stored.opening(checkpoint):
+            super()._load_rng_state(checkpoint)  # type: ignore[misc]
+
+    def _run_epoch(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing where the checkpoint was the last one: upstream would take one more step."""
+        state = self.state  # type: ignore[attr-defined]
+        if state.global_step >= state.max_steps:
+            self.control.should_training_stop = True  # type: ignore[attr-defined]
+            return
+        super()._run_epoch(*args, **kwargs)  # type: ignore[misc]
+
     def _load_best_model(self) -> None:
-        super()._load_best_model()  # type: ignore[misc]
+        best = self.state.best_model_checkpoint  # type: ignore[attr-defined]
+        stored.check(Path(best))
+        with stored.opening(best):
+            super()._load_best_model()  # type: ignore[misc]
         precision.cast_trainable(self.model, self.session.plan.model.trainable_dtype)  # type: ignore[attr-defined]
 
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:

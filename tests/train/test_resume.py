@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import pickle
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +26,10 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "ddp-then-one": ({"kind": "DDP", "ranks": 2}, {"kind": "NO", "ranks": 1}),
     "fsdp2": ({"kind": "FSDP2", "ranks": 2}, {}),
     "fsdp2-lora": ({"kind": "FSDP2", "ranks": 2, "peft": LORA}, {}),
+    "fsdp2-lora-checkpointed": (
+        {"kind": "FSDP2", "ranks": 2, "peft": LORA, "fsdp": {"activation_checkpointing": True}},
+        {},
+    ),
     "fsdp2-qlora": (QLORA_FSDP2, {}),
     "fsdp2-full-state-dict": (
         {"kind": "FSDP2", "ranks": 2, "fsdp": {"state_dict_type": "FULL_STATE_DICT"}},
@@ -105,3 +114,128 @@ def _weights(model: Any) -> dict[str, bytes]:
 
     with safe_open(str(model / "model.safetensors"), framework="np") as file:
         return {name: file.get_tensor(name).tobytes() for name in file.keys()}  # noqa: SIM118
+
+
+ONE_OR_SHARDED = pytest.mark.parametrize(
+    "how", [{}, {"kind": "FSDP2", "ranks": 2}, {"kind": "FSDP2", "ranks": 2, "peft": LORA}]
+)
+
+
+@ONE_OR_SHARDED
+@pytest.mark.parametrize("steps", [{"max_steps": 3}, {"max_steps": -1, "num_train_epochs": 0.1}])
+def test_a_run_at_its_last_step_only_exports(
+    how: dict[str, Any], steps: dict[str, Any], bench: Any, tmp_path: Path
+) -> None:
+    plan = bench.plan(**how, training={**steps, "save_strategy": "steps", "save_steps": 1})
+    saved = bench.train(str(tmp_path), plan)
+    output = saved.folder.model
+    before = {path.name: path.read_bytes() for path in output.glob("*.safetensors")}
+    names = {path.name for path in saved.folder.checkpoints.iterdir()}
+    assert before and f"step-{len(saved.column('step'))}" in names
+    shutil.rmtree(output)
+    resumed = bench.train(str(tmp_path), plan, attempt=2)
+    assert resumed.column("step", attempt=2) == []
+    assert {path.name: path.read_bytes() for path in output.glob("*.safetensors")} == before
+    assert {path.name for path in resumed.folder.checkpoints.iterdir()} == names
+
+
+class Payload:
+    """Makes a folder where it is unpickled."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (str(self.mark),)
+
+
+def metadata_of(folder: str) -> Any:
+    def spoil(checkpoint: Path, mark: Path) -> None:
+        (checkpoint / folder / ".metadata").write_bytes(pickle.dumps(Payload(mark)))
+
+    return spoil
+
+
+def cut(name: str) -> Any:
+    def spoil(checkpoint: Path, _: Path) -> None:
+        path = checkpoint / name
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+    return spoil
+
+
+def saved_over(name: str) -> Any:
+    def spoil(checkpoint: Path, mark: Path) -> None:
+        import torch
+
+        torch.save({"python": Payload(mark)}, checkpoint / name)
+
+    return spoil
+
+
+def value_in_shards(checkpoint: Path, mark: Path) -> None:
+    """Every value of the optimizer that is not a tensor is the payload; the metadata stays sound."""
+    import torch
+
+    path = checkpoint / "optimizer_0" / ".metadata"
+    metadata = pickle.loads(path.read_bytes())
+    payload = io.BytesIO()
+    torch.save(Payload(mark), payload)
+    changed = 0
+    for index, info in metadata.storage_data.items():
+        if type(metadata.state_dict_metadata[index.fqn]).__name__ == "BytesStorageMetadata":
+            shard = path.with_name(info.relative_path)
+            info.offset, info.length = shard.stat().st_size, len(payload.getvalue())
+            shard.write_bytes(shard.read_bytes() + payload.getvalue())
+            changed += 1
+    assert changed
+    path.write_bytes(pickle.dumps(metadata))
+
+
+SHARDED = {"kind": "FSDP2", "ranks": 2}
+SPOILT: dict[str, tuple[dict[str, Any], Any]] = {
+    "model-metadata": (SHARDED, metadata_of("pytorch_model_fsdp_0")),
+    "optimizer-metadata": (SHARDED, metadata_of("optimizer_0")),
+    "optimizer-values": (SHARDED, value_in_shards),
+    "model-shard-cut": (SHARDED, cut("pytorch_model_fsdp_0/__1_0.distcp")),
+    "optimizer-shard-cut": (SHARDED, cut("optimizer_0/__0_0.distcp")),
+    "state-cut": (SHARDED, cut("trainer_state.json")),
+    "one-random-state": ({}, saved_over("rng_state.pth")),
+    "one-random-state-cut": ({}, cut("rng_state.pth")),
+    "one-optimizer": ({}, saved_over("optimizer.pt")),
+    "one-scheduler": ({}, saved_over("scheduler.pt")),
+    "one-weights-cut": ({}, cut("model.safetensors")),
+}
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_a_spoilt_checkpoint_is_one_finding_and_runs_nothing(name: str, bench: Any, tmp_path: Path) -> None:
+    how, spoil = SPOILT[name]
+    saving = {"save_strategy": "steps", "save_steps": 2}
+    bench.train(str(tmp_path / "run"), bench.plan(**how, training={"max_steps": 2, **saving}))
+    plan = bench.plan(**how, training={"max_steps": 4, **saving})
+    spoil(tmp_path / "run" / "checkpoints" / "step-2", tmp_path / "mark")
+    refused = bench.ranks.train(plan, tmp_path / "run", attempt=2)
+    assert [report["finding"] and report["finding"]["code"] for report in refused.ranks] == ["I032"] * len(
+        refused.ranks
+    ), refused.errors
+    for report in refused.ranks:
+        assert "step-2" in report["finding"]["message"] and "weights_only" not in report["finding"]["message"]
+    assert not (tmp_path / "mark").exists()
+    assert refused.column("step", attempt=2) == []
+
+
+@pytest.mark.parametrize("name", ["pytorch_model_fsdp.bin", "optimizer.bin"])
+def test_whole_files_of_fsdp_are_opened_safely(name: str, tmp_path: Path) -> None:
+    """Rank 0 alone opens them, and the launcher ends the others: judged without ranks."""
+    import torch
+
+    from fsdpwiz.core.errors import FsdpwizError
+    from fsdpwiz.train.stored import opening
+
+    saved_over(name)(tmp_path, tmp_path / "mark")
+    with pytest.raises(FsdpwizError) as caught, opening(tmp_path):
+        torch.load(tmp_path / name, weights_only=True)
+    (finding,) = caught.value.findings
+    assert finding.code == "I032" and "posix.mkdir" in finding.message
+    assert not (tmp_path / "mark").exists()

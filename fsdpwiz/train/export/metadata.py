@@ -64,46 +64,58 @@ class _Unpickler(pickle.Unpickler):
 
 def read_metadata(folder: Path) -> Metadata:
     """The metadata of the distributed checkpoint in `folder`; FsdpwizError (P013) unless it is sound."""
+    try:
+        return sound_metadata(folder)
+    except UnsoundError as error:
+        raise bad_source(folder, str(error)) from error
+
+
+def sound_metadata(folder: Path) -> Metadata:
+    """The metadata of the distributed checkpoint in `folder`; UnsoundError unless it is sound."""
     path = folder / FILE_NAME
     if not path.is_file():
-        raise bad_source(
-            folder, "it has no `.metadata`: the save did not end, or this is another kind of folder"
-        )
+        raise UnsoundError("it has no `.metadata`: the save did not end, or this is another kind of folder")
     _check_inside(folder, path)
     if path.stat().st_size > LIMIT_BYTES:
-        raise bad_source(folder, "its `.metadata` is larger than any checkpoint's")
+        raise UnsoundError("its `.metadata` is larger than any checkpoint's")
     try:
         found = _Unpickler(io.BytesIO(path.read_bytes())).load()
         _check(folder, found)
-    except _UnsoundError as error:
-        raise bad_source(folder, str(error)) from error
+    except UnsoundError:
+        raise
     except Exception as error:
         # A damaged pickle fails in as many ways as there are opcodes.
-        raise bad_source(folder, f"its `.metadata` cannot be read: {error}") from error
+        raise UnsoundError(f"its `.metadata` cannot be read: {error}") from error
     return found
 
 
-class _UnsoundError(Exception):
-    """What `.metadata` says cannot be true."""
+def holds_tensors(folder: Path) -> bool:
+    """Whether the distributed checkpoint in `folder` has a tensor; UnsoundError unless it is sound."""
+    stored = sound_metadata(folder).state_dict_metadata.values()
+    return any(isinstance(item, TensorStorageMetadata) for item in stored)
+
+
+class UnsoundError(Exception):
+    """The folder is not as torch leaves it, or its `.metadata` says what cannot be true."""
 
 
 def _check(folder: Path, found: Any) -> None:
     if not isinstance(found, Metadata) or not isinstance(found.state_dict_metadata, dict):
-        raise _UnsoundError("its `.metadata` is not that of a torch checkpoint")
+        raise UnsoundError("its `.metadata` is not that of a torch checkpoint")
     for name, item in found.state_dict_metadata.items():
         if isinstance(item, TensorStorageMetadata):
             _check_tensor(str(name), item)
     files = {info.relative_path for info in _storage(found).values()}
     for file in sorted(files):
         if not isinstance(file, str) or Path(file).name != file:
-            raise _UnsoundError(f"`{file}` is not the name of a file of this folder")
+            raise UnsoundError(f"`{file}` is not the name of a file of this folder")
         if not (folder / file).is_file():
-            raise _UnsoundError(f"`{file}` is missing: the save did not end, or the copy is not whole")
+            raise UnsoundError(f"`{file}` is missing: the save did not end, or the copy is not whole")
         _check_inside(folder, folder / file)
     for info in found.storage_data.values():
         end = info.offset + info.length
         if min(info.offset, info.length) < 0 or end > (folder / info.relative_path).stat().st_size:
-            raise _UnsoundError(f"`{info.relative_path}` is shorter than `.metadata` says")
+            raise UnsoundError(f"`{info.relative_path}` is shorter than `.metadata` says")
 
 
 def _storage(found: Metadata) -> dict[Any, Any]:
@@ -111,9 +123,9 @@ def _storage(found: Metadata) -> dict[Any, Any]:
     if not isinstance(data, dict) or not all(
         isinstance(info, filesystem._StorageInfo) for info in data.values()
     ):
-        raise _UnsoundError("its `.metadata` does not say where the tensors are")
+        raise UnsoundError("its `.metadata` does not say where the tensors are")
     if any(info.__dict__.get("transform_descriptors") for info in data.values()):
-        raise _UnsoundError("its tensors are transformed (compressed or encrypted)")
+        raise UnsoundError("its tensors are transformed (compressed or encrypted)")
     return data
 
 
@@ -122,16 +134,16 @@ def _check_tensor(name: str, item: TensorStorageMetadata) -> None:
     if not isinstance(item.properties.dtype, torch.dtype) or not all(
         type(n) is int and n >= 0 for n in shape
     ):
-        raise _UnsoundError(f"`{name}` has no shape or dtype")
+        raise UnsoundError(f"`{name}` has no shape or dtype")
     boxes = [(tuple(chunk.offsets), tuple(chunk.sizes)) for chunk in item.chunks]
     for offsets, sizes in boxes:
         if len(offsets) != len(shape) or any(
             o < 0 or s < 0 or o + s > n for o, s, n in zip(offsets, sizes, shape, strict=True)
         ):
-            raise _UnsoundError(f"`{name}` has a part outside itself")
+            raise UnsoundError(f"`{name}` has a part outside itself")
     covered = sum(torch.Size(sizes).numel() for _, sizes in boxes)
     if covered != torch.Size(shape).numel() or _overlap(boxes):
-        raise _UnsoundError(f"the parts of `{name}` do not make it up")
+        raise UnsoundError(f"the parts of `{name}` do not make it up")
 
 
 def _overlap(boxes: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> bool:
@@ -148,4 +160,4 @@ def _overlap(boxes: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> bool:
 
 def _check_inside(folder: Path, path: Path) -> None:
     if not path.resolve().is_relative_to(folder.resolve()):
-        raise bad_source(folder, f"`{path.name}` is a link that leads out of the folder")
+        raise UnsoundError(f"`{path.name}` is a link that leads out of the folder")

@@ -1,9 +1,10 @@
-"""Adapters in the checkpoints of FSDP1: PEFT 0.21 finds none of them there.
+"""Adapters in the checkpoints of FSDP: behind wrappers PEFT 0.21 finds none of them.
 
 Accelerate 1.15 saves and loads adapters by `get_peft_model_state_dict` and `set_peft_model_state_dict`, which
-look modules up by names that FSDP1's wrappers lengthen (`_fsdp_wrapped_module.`) and its state dict does not.
-So a checkpoint gets an empty model, without an error, and a resumed run starts from fresh adapters.
-Under FSDP1 the adapters are taken from the state dict, and put back, under its own names.
+look modules up by names that FSDP1's wrappers and those of activation checkpointing lengthen
+(`_fsdp_wrapped_module.`, `_checkpoint_wrapped_module.`) and the state dict does not. So a checkpoint gets an
+empty model, without an error, and a resumed run starts from fresh adapters. Under FSDP the adapters are
+taken from the state dict, and put back, under its own names.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from __future__ import annotations
 from typing import Any
 
 _WRAPPERS = ("_fsdp_wrapped_module.", "_checkpoint_wrapped_module.", "_orig_mod.")
-_MARK = "_fsdpwiz_fsdp1_adapters"
+_MARK = "_fsdpwiz_adapter_state"
 
 
 def enable() -> None:
-    """Make checkpoints of FSDP1 hold their adapters. Calling it again changes nothing."""
+    """Make checkpoints of FSDP hold their adapters. Calling it again changes nothing."""
     import peft
 
     if getattr(peft.get_peft_model_state_dict, _MARK, False):
@@ -38,7 +39,7 @@ def enable() -> None:
 
 
 def adapter_state(model: Any) -> dict[str, Any]:
-    """The trainable entries of the state dict of an FSDP1 model, of the type that is set on it."""
+    """The trainable entries of the state dict of an FSDP model, of the type that is set on it."""
     names = _trainable(model)
     return {name: tensor for name, tensor in model.state_dict().items() if name in names}
 
@@ -55,9 +56,9 @@ def load_adapter_state(model: Any, state: dict[str, Any]) -> Any:
 
 
 def _is_wrapped(model: Any) -> bool:
-    from torch.distributed.fsdp import FullyShardedDataParallel
+    from torch.distributed.fsdp import FSDPModule, FullyShardedDataParallel
 
-    return isinstance(model, FullyShardedDataParallel)
+    return isinstance(model, FSDPModule | FullyShardedDataParallel)
 
 
 def _trainable(model: Any) -> set[str]:

@@ -19,7 +19,7 @@ from torch.distributed.fsdp.wrap import transformer_auto_wrap_policy
 from transformers import LlamaConfig, LlamaForCausalLM
 from transformers.models.llama.modeling_llama import LlamaDecoderLayer
 
-from fsdpwiz.train import cpu_fsdp, fsdp1_adapters
+from fsdpwiz.train import adapter_state, cpu_fsdp
 
 
 def wrapped():
@@ -60,7 +60,7 @@ def main():
     found = {}
     with FullyShardedDataParallel.state_dict_type(model, StateDictType.SHARDED_STATE_DICT):
         found["upstream"] = len(get_peft_model_state_dict(model))
-    fsdp1_adapters.enable()
+    adapter_state.enable()
     for kind in ("FULL_STATE_DICT", "SHARDED_STATE_DICT"):
         found[kind] = round_trip(accelerator, model, kind)
     sys.stdout.write(json.dumps(found))
