@@ -90,6 +90,7 @@ class Model:
 
     `layer_classes` are the block classes FSDP wraps; None where the architecture is unknown.
     `has_weights` is None where it cannot be told (hub, catalogue).
+    `known_type` is whether the transformers installed here has the model type; None where it is not.
     `parameter_bytes` is the size of the weight files where they are there.
     """
 
@@ -102,8 +103,10 @@ class Model:
     has_weights: bool | None
     weight_bytes: int | None = None
     tokenizer: bool | None = None
+    tokenizer_problem: str | None = None
     chat_template: bool | None = None
     problem: str | None = None
+    known_type: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,10 @@ from pathlib import Path
 from fsdpwiz.facts.local_path import find_local, is_hub_id
 from fsdpwiz.facts.model.catalogue import architecture_of, catalogued_model
 from fsdpwiz.facts.model.config import read_config
+from fsdpwiz.facts.model.embedding import embedding_fault
 from fsdpwiz.facts.model.hub_cache import cache_folder, find_snapshot
-from fsdpwiz.facts.model.tokenizer import has_chat_template, has_tokenizer
+from fsdpwiz.facts.model.known_types import is_known_type
+from fsdpwiz.facts.model.tokenizer import has_chat_template, has_tokenizer, tokenizer_problem
 from fsdpwiz.facts.model.weights import read_weights
 from fsdpwiz.facts.one_line import one_line
 from fsdpwiz.facts.types import Model
@@ -59,8 +61,10 @@ def _from_folder(folder: Path) -> Model:
         has_weights=weights.present,
         weight_bytes=weights.size_bytes,
         tokenizer=has_tokenizer(folder),
+        tokenizer_problem=tokenizer_problem(folder),
         chat_template=has_chat_template(folder),
-        problem=config_problem or weights.problem,
+        problem=config_problem or weights.problem or embedding_fault(config, weights.shapes),
+        known_type=is_known_type(config.get("model_type")),
     )
 
 
@@ -88,8 +92,10 @@ def _from_cache(snapshot: Path) -> Model:
         has_weights=True if whole else None,
         weight_bytes=weights.size_bytes if whole else None,
         tokenizer=has_tokenizer(snapshot) or None,
+        tokenizer_problem=tokenizer_problem(snapshot),
         chat_template=has_chat_template(snapshot) or None,
-        problem=problem,
+        problem=problem or (embedding_fault(config, weights.shapes) if whole else None),
+        known_type=is_known_type(config.get("model_type")),
     )
 
 

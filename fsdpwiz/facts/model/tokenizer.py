@@ -14,6 +14,7 @@ _FILES = (
     "spiece.model",
     "tekken.json",
 )
+_JSON_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.json")
 _TEMPLATES = ("chat_template.jinja", "chat_template.json", "additional_chat_templates")
 
 
@@ -30,3 +31,16 @@ def has_chat_template(folder: Path) -> bool:
         return bool(read_json_object(folder / "tokenizer_config.json").get("chat_template"))
     except UnreadableFileError:
         return False
+
+
+def tokenizer_problem(folder: Path) -> str | None:
+    """What is wrong with the first of the tokenizer's JSON files that is there and cannot be read."""
+    for name in _JSON_FILES:
+        if not (folder / name).is_file():
+            continue
+        try:
+            read_json_object(folder / name)
+        except UnreadableFileError as error:
+            if not str(error).startswith("larger than"):
+                return f"`{name}`: {error}"
+    return None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from fsdpwiz.facts.model.safetensors_header import weights_fault
+from fsdpwiz.facts.model.safetensors_header import Shapes, read_weight_file
 from fsdpwiz.facts.one_line import one_line
 from fsdpwiz.facts.regular_file import UnreadableFileError, read_json_object
 
@@ -26,11 +26,15 @@ _FILES_LIMIT = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """`present` is whether the folder holds any; `problem` says why those cannot be loaded."""
+    """`present` is whether the folder holds any; `problem` says why those cannot be loaded.
+
+    `shapes` are the tensors' as the safetensors headers have them.
+    """
 
     present: bool
     size_bytes: int | None = None
     problem: str | None = None
+    shapes: Shapes = field(default_factory=dict, compare=False)
 
 
 def read_weights(folder: Path) -> Weights:
@@ -53,11 +57,14 @@ def _some(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _sized(folder: Path, names: tuple[str, ...]) -> Weights:
-    faults = [(name, fault) for name in names if (fault := weights_fault(folder / name)) is not None]
-    if faults:
-        name, fault = faults[0]
-        return Weights(present=True, problem=f"`{one_line(name)}` {fault}")
-    return Weights(present=True, size_bytes=sum((folder / name).stat().st_size for name in names))
+    shapes: dict[str, tuple[int, ...]] = {}
+    for name in names:
+        found = read_weight_file(folder / name)
+        if found.fault is not None:
+            return Weights(present=True, problem=f"`{one_line(name)}` {found.fault}")
+        shapes.update(found.shapes)
+    size_bytes = sum((folder / name).stat().st_size for name in names)
+    return Weights(present=True, size_bytes=size_bytes, shapes=shapes)
 
 
 def _indexed(folder: Path, index: str) -> Weights:

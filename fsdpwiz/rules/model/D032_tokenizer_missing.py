@@ -2,7 +2,7 @@
 
 ## What
 
-The model's folder has weights but no tokenizer files.
+The model's folder has weights but no tokenizer files, or one that is no JSON.
 
 ## Why
 
@@ -39,5 +39,10 @@ SEVERITY = "error"
 
 
 def check(model: Model, recipe: Recipe) -> Iterator[Found]:
-    if model.where == "folder" and model.tokenizer is False and model.config and not recipe.value("script"):
+    if recipe.value("script") or not model.config:
+        return
+    if model.where == "folder" and model.tokenizer is False:
         yield Found(message=f"`{model.path}` has no tokenizer", key="model.name_or_path")
+    elif model.tokenizer_problem:
+        message = f"The tokenizer in `{model.path}` cannot be loaded: {model.tokenizer_problem}"
+        yield Found(message=message, key="model.name_or_path")

@@ -3,7 +3,7 @@
 ## What
 
 The model's `config.json` points to Python files of its repository (`auto_map`), its architecture is not one
-that fsdpwiz knows, and `model.trust_remote_code` is not true.
+that is known, and `model.trust_remote_code` is not true.
 
 ## Why
 
@@ -20,7 +20,8 @@ Read the code, pin it with `model.revision`, and set `model.trust_remote_code: t
 
 ## When to ignore
 
-When the installed transformers has the architecture itself.
+When the transformers of the target has the architecture itself. Where the one installed here lacks it, and
+the run is to be here, the finding is an error, else a warning.
 
 ## References
 
@@ -43,9 +44,13 @@ _KEY = "model.trust_remote_code"
 
 
 def check(recipe: Recipe, model: Model) -> Iterator[Found]:
-    brings_code = isinstance(model.config.get("auto_map"), Mapping) and model.layer_classes is None
-    if brings_code and recipe.value(_KEY) is not True:
+    unknown = not model.known_type if model.known_type is not None else model.layer_classes is None
+    certain = model.known_type is False and recipe.value("launcher") != "slurm"
+    if unknown and isinstance(model.config.get("auto_map"), Mapping) and recipe.value(_KEY) is not True:
         fix = Fix(title="trust the code after reading it", edits={_KEY: True}, safety="manual")
         yield Found(
-            message=f"The model brings code of its own, which needs `{_KEY}: true`", key=_KEY, fixes=(fix,)
+            message=f"The model brings code of its own, which needs `{_KEY}: true`",
+            key=_KEY,
+            severity="error" if certain else "warning",
+            fixes=(fix,),
         )

@@ -1,15 +1,19 @@
 import json
+import math
+import struct
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fsdpwiz.core.text import visible
+from fsdpwiz.facts.model.known_types import is_known_type
 from fsdpwiz.facts.model.read import read_model
 from fsdpwiz.facts.types import Model
 from fsdpwiz.facts.unknown import UnknownFact
 from tests.facts.model.test_weights import safetensors
 
+EMBEDDING = "model.embed_tokens.weight"
 CONFIG = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 8}
 
 
@@ -42,6 +46,7 @@ def test_a_whole_folder(folder):
         weight_bytes=len(safetensors()),
         tokenizer=True,
         chat_template=False,
+        known_type=is_known_type("llama"),
     )
 
 
@@ -149,3 +154,57 @@ def test_any_content_gives_a_model(folder, config, index, weights):
         assert isinstance(model.config, dict)
         assert model.problem is None or visible(model.problem) == model.problem
         assert model.problem is None or not {"\n", "\t"} & set(model.problem)
+
+
+@pytest.mark.parametrize("content", [b"no JSON", b"[]", b'{"version": ', b"\xff"])
+def test_a_tokenizer_that_is_no_json(folder, content):
+    (folder / "tokenizer.json").write_bytes(content)
+    assert read("model", folder.parent).tokenizer_problem.startswith("`tokenizer.json`: ")
+
+
+def embedding(name, *shape):
+    size_bytes = 2 * math.prod(shape)
+    header = json.dumps({name: {"dtype": "BF16", "shape": shape, "data_offsets": [0, size_bytes]}}).encode()
+    return struct.pack("<Q", len(header)) + header + bytes(size_bytes)
+
+
+@pytest.mark.parametrize(
+    ("config", "name", "refused"),
+    [
+        (
+            {"model_type": "llama", "vocab_size": 8, "hidden_size": 4},
+            EMBEDDING,
+            False,
+        ),
+        (
+            {"model_type": "llama", "vocab_size": 9, "hidden_size": 4},
+            EMBEDDING,
+            True,
+        ),
+        (
+            {"model_type": "llama", "vocab_size": 8, "hidden_size": 5},
+            EMBEDDING,
+            True,
+        ),
+        ({"model_type": "gpt2", "vocab_size": 8, "n_embd": 5}, "wte.weight", True),
+        ({"model_type": "gpt2", "vocab_size": 8, "n_embd": 5}, "transformer.wte.weight", True),
+        ({"model_type": "llama", "vocab_size": 8}, EMBEDDING, False),
+        (
+            {"model_type": "mine", "vocab_size": 9, "hidden_size": 4},
+            EMBEDDING,
+            False,
+        ),
+    ],
+)
+def test_weights_of_another_config(folder, config, name, refused):
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "model.safetensors").write_bytes(embedding(name, 8, 4))
+    problem = read("model", folder.parent).problem
+    assert (problem is not None) == refused
+    assert problem is None or "[8, 4], and `config.json` says" in problem
+
+
+def test_model_types_are_the_installed_librarys():
+    pytest.importorskip("transformers")
+    assert is_known_type("llama") and is_known_type("falcon") and is_known_type("mine") is False
+    assert is_known_type(None) is None and is_known_type([]) is None

@@ -8,8 +8,15 @@ from fsdpwiz.facts.model.weights import Weights, read_weights
 
 
 def safetensors(size_bytes=8):
-    header = json.dumps({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, size_bytes]}}).encode()
+    header = json.dumps(
+        {"w": {"dtype": "F32", "shape": [size_bytes // 4], "data_offsets": [0, size_bytes]}}
+    ).encode()
     return struct.pack("<Q", len(header)) + header + b"\0" * size_bytes
+
+
+def header_alone(entry):
+    header = json.dumps({"w": entry}).encode()
+    return struct.pack("<Q", len(header)) + header + b"\0" * 8
 
 
 def index(*names):
@@ -90,3 +97,37 @@ def test_sizes_add_up(tmp_path):
 def test_a_pipe_for_weights_does_not_hang(tmp_path):
     os.mkfifo(tmp_path / "model.safetensors")
     assert "not a plain file" in read_weights(tmp_path).problem
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ({"dtype": "F33", "shape": [2], "data_offsets": [0, 8]}, "`w` of the unknown dtype `F33`"),
+        ({"dtype": [], "shape": [2], "data_offsets": [0, 8]}, "cannot be read"),
+        ({"dtype": "F32", "shape": [3], "data_offsets": [0, 8]}, "do not make up its 8 bytes"),
+        ({"dtype": "F32", "shape": [2], "data_offsets": [8, 0]}, "do not make up its -8 bytes"),
+        ({"dtype": "F32", "shape": [-2], "data_offsets": [8, 0]}, "impossible shape"),
+        ({"dtype": "F32", "shape": ["2"], "data_offsets": [0, 8]}, "impossible shape"),
+        ({"dtype": "F32", "shape": [2**70, 0], "data_offsets": [0, 0]}, "impossible shape"),
+        ({"dtype": "F32", "shape": 2, "data_offsets": [0, 8]}, "cannot be read"),
+        ({"dtype": "F32", "shape": [2], "data_offsets": [0]}, "cannot be read"),
+        ({"dtype": "F32", "shape": [2]}, "cannot be read"),
+        ({"dtype": "F4", "shape": [16], "data_offsets": [0, 8]}, None),
+        ({"dtype": "BF16", "shape": [2, 2], "data_offsets": [0, 8]}, None),
+    ],
+)
+def test_a_tensor_that_the_format_refuses(tmp_path, entry, problem):
+    (tmp_path / "model.safetensors").write_bytes(header_alone(entry))
+    found = read_weights(tmp_path).problem
+    assert found is None if problem is None else problem in found
+
+
+def test_the_real_library_refuses_them_too(tmp_path):
+    library = pytest.importorskip("safetensors")
+    for entry in (
+        {"dtype": "F33", "shape": [2], "data_offsets": [0, 8]},
+        {"dtype": "F32", "shape": [3], "data_offsets": [0, 8]},
+    ):
+        (tmp_path / "model.safetensors").write_bytes(header_alone(entry))
+        with pytest.raises(library.SafetensorError):
+            library.safe_open(tmp_path / "model.safetensors", "numpy")
