@@ -70,4 +70,9 @@ def say(text: str) -> None:
 
 if __name__ == "__main__":
     os.environ.update(TRANSFORMERS_VERBOSITY="error", TQDM_DISABLE="1")
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except subprocess.CalledProcessError as error:
+        sys.exit(error.returncode if error.returncode > 0 else 130)
