@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ _FOLDERS = ("pytorch_model_fsdp_0", "optimizer_0")
 _STATE = "trainer_state.json"
 _STATE_LIMIT_BYTES = 100_000_000
 _REASON_CHARACTERS = 300
+_GLOBAL = re.compile(r"GLOBAL:? (?:GLOBAL )?([\w.]+)", re.IGNORECASE)
 
 
 def check(checkpoint: Path) -> None:
@@ -99,10 +101,9 @@ def _reason(error: BaseException) -> str:
 
 
 def _named(message: str) -> str:
-    """Of torch's message only the line that says what it met."""
-    lines = [line.strip() for line in message.splitlines()]
-    telling = [line for line in lines if line.startswith(("WeightsUnpickler error:", "Unsupported"))]
-    return (telling or lines[-1:] or ["no reason given"])[0].partition(" was not an allowed global")[0]
+    """What a message of torch's says that it met; its advice is left out."""
+    met = _GLOBAL.search(message)
+    return f"`{met.group(1)}`" if met else "not a value of a checkpoint"
 
 
 def _load_bytes_safely() -> None:
