@@ -36,8 +36,10 @@ def _place_lines(finding: Finding, folder: Path) -> Iterator[str]:
     if finding.key:
         parts.append(f"`{_safe(finding.key)}`")
     parts += [f"{name} {value}" for name, value in _machine(finding) if value is not None]
-    if parts:
-        yield f"  at {' '.join(parts)}"
+    where = [f"at {' '.join(parts)}"] if parts else []
+    where += ["on the command line"] if finding.on_command_line else []
+    if where:
+        yield f"  {' '.join(where)}"
     source = _source_line(finding)
     if source is not None:
         yield f"  {finding.line} | {_safe(source, _LINE_LIMIT_CHARACTERS)}"

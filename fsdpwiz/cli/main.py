@@ -11,7 +11,7 @@ import typer
 
 from fsdpwiz import __version__
 from fsdpwiz.cli.options import add_shared_options
-from fsdpwiz.cli.output import discard, out
+from fsdpwiz.cli.output import discard, open_closed_streams, out
 from fsdpwiz.cli.verb_group import VerbGroup
 from fsdpwiz.core import exit_codes
 
@@ -23,6 +23,7 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line `arguments` (by default the process's) and return the exit code."""
+    open_closed_streams()
     words = list(sys.argv[1:] if arguments is None else arguments)
     out.reset(json="--json" in _before_double_dash(words))
     if _COMPLETION_VARIABLE in os.environ:
@@ -33,6 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         discard("stdout")
         code = exit_codes.OK
+    except OSError as error:
+        discard("stdout")
+        code = _failed(error)
     return code
 
 

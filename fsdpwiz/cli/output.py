@@ -90,16 +90,44 @@ class Output:
         self._write("stderr", visible(text))
 
     def _write(self, to: Stream, text: str) -> None:
-        stream = _stream(to)
+        """Raises OSError where stdout cannot take the text, its reader being gone excepted."""
         try:
-            stream.write(f"{text}\n")
-            stream.flush()
-        except UnicodeEncodeError:
-            encoding = stream.encoding or "ascii"
-            stream.write(f"{text}\n".encode(encoding, "backslashreplace").decode(encoding))
-            stream.flush()
+            _write_line(_stream(to), text)
         except (BrokenPipeError, ValueError):
             discard(to)
+        except OSError:
+            discard(to)
+            if to == "stdout":
+                self.json = False  # what is wrong can only be said on stderr now
+                raise
+
+
+def _write_line(stream: TextIO, text: str) -> None:
+    try:
+        stream.write(f"{text}\n")
+    except UnicodeEncodeError:
+        encoding = stream.encoding or "ascii"
+        stream.write(f"{text}\n".encode(encoding, "backslashreplace").decode(encoding))
+    stream.flush()
+
+
+def open_closed_streams() -> None:
+    """Let what was closed before this process began (`>&-`) lead nowhere.
+
+    Otherwise the next file that is opened would get its number, and what is printed.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+            os.set_inheritable(number, True)
+        if getattr(sys, name) is None:
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def _stream(to: Stream) -> TextIO:

@@ -59,7 +59,10 @@ class Fix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that is wrong or worth knowing, where it is, and what to do about it."""
+    """One thing that is wrong or worth knowing, where it is, and what to do about it.
+
+    `on_command_line`: it is about a value given there, so it has neither file nor line.
+    """
 
     code: str
     name: str
@@ -74,6 +77,7 @@ class Finding:
     gpu: int | None = None
     evidence: tuple[Quantity | Excerpt, ...] = ()
     fixes: tuple[Fix, ...] = ()
+    on_command_line: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The flat mapping that every JSON document of the command line uses."""

@@ -14,16 +14,19 @@ from fsdpwiz.runs.records import Tail, number
 
 _RANKS_FOLLOWED = 64
 _STEPS_AVERAGED = 20
+_BEFORE_TRAINING = ("start", "data", "load", "prepare")
+_WITHIN_TRAINING = frozenset({"evaluate", "save"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """One look at a run.
 
-    `phase` is the innermost open phase of the lowest rank that reports. `step` is the last one whose
-    metrics are there, `first_step` the first of this attempt. `loss` is the newest one,
-    `first_loss` that of the lowest step. `memory_bytes` is the
-    highest peak of a rank in this attempt: of its GPU, or resident where there is no GPU. `exported`:
+    `phase` is what the lowest rank that reports is at: the outermost open phase, within training also
+    an evaluation or a save. Until training begins it never goes back, whatever other ranks are at.
+    `step` is the last one whose metrics are there, `first_step` the first of this attempt. `loss`
+    is the newest one, `first_loss` that of the lowest step. `memory_bytes` is the highest
+    peak of a rank in this attempt: of its GPU, or resident where there is no GPU. `exported`:
     rank 0 has come to the end of the export, which it only does with a verified model.
     """
 
@@ -66,6 +69,7 @@ class Follower:
         self._rss_peak_bytes: int | None = None
         self._gpu_peak_bytes: int | None = None
         self._exported = False
+        self._furthest: tuple[str, float] | None = None
 
     def look(self) -> Progress:
         """The present state; cheap where nothing was appended."""
@@ -80,7 +84,7 @@ class Follower:
 
     def _progress(self) -> Progress:
         reporting = next((phases for _, phases in sorted(self._phases.items()) if phases), None)
-        phase, since = reporting[-1] if reporting else (None, time.time())
+        phase, since = self._onward(_at(reporting)) if reporting else (None, time.time())
         gpu = self._gpu_peak_bytes
         return Progress(
             phase=phase,
@@ -96,6 +100,13 @@ class Follower:
             on_gpu=gpu is not None,
             exported=self._exported,
         )
+
+    def _onward(self, phase: tuple[str, float]) -> tuple[str, float]:
+        """`phase`, or the one before it where `phase` comes earlier on the way to training."""
+        if self._furthest is not None and _order(phase[0]) < _order(self._furthest[0]):
+            return self._furthest
+        self._furthest = phase
+        return phase
 
     def _take_event(self, rank: int, record: dict[str, Any]) -> None:
         event, phase = record.get("event"), record.get("phase")
@@ -127,6 +138,18 @@ class Follower:
             value = number(record.get(name))
             if value is not None and value >= 0:
                 values.append(value)
+
+
+def _at(opened: list[tuple[str, float]]) -> tuple[str, float]:
+    """The phase to show of those that are open, outermost first."""
+    if opened[0][0] != "train":
+        return opened[0]
+    return next((one for one in reversed(opened) if one[0] in _WITHIN_TRAINING), opened[0])
+
+
+def _order(phase: str) -> int:
+    """The place of a phase on the way to training; that and all later ones come last."""
+    return _BEFORE_TRAINING.index(phase) if phase in _BEFORE_TRAINING else len(_BEFORE_TRAINING)
 
 
 def planned_steps(plan: Plan) -> int | None:

@@ -34,6 +34,7 @@ def finding(rule: Rule, found: Found, subject: Subject, problem: Problem | None 
         gpu=found.gpu,
         evidence=tuple(_safe_evidence(item) for item in found.evidence),
         fixes=found.fixes,
+        on_command_line=file is None and _of_command_line(key, problem, subject.recipe),
     )
 
 
@@ -52,6 +53,13 @@ def _place(key: str | None, problem: Problem | None, recipe: Recipe | None) -> t
     if origin is not None:
         return origin.file, origin.line
     return (str(recipe.path) if recipe.path else None), None
+
+
+def _of_command_line(key: str | None, problem: Problem | None, recipe: Recipe | None) -> bool:
+    if problem is not None and problem.detail.get("source") == "override":
+        return True
+    origin = _nearest(key, recipe) if recipe is not None and key else None
+    return origin is not None and origin.source == "override"
 
 
 def _nearest(key: str, recipe: Recipe) -> Origin | None:

@@ -182,3 +182,27 @@ def test_python_m_fsdpwiz_is_the_same_program() -> None:
 def test_the_usage_error_base_is_not_as_wide_as_all_of_clicks() -> None:
     assert main_module._UsageError.__name__ == "UsageError"
     assert build_command().name == "fsdpwiz"
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_no_fault(closed: str) -> None:
+    """A shell's `>&-`: the process begins without the stream."""
+    for words, code in (("explain S001", 0), ("validate nowhere-at-all", 2), ("schema --json", 0)):
+        line = f"{sys.executable} -m fsdpwiz {words} {closed}"
+        result = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, timeout=60)
+
+        assert result.returncode == code, (words, result.stderr)
+        assert "Traceback" not in result.stderr + result.stdout
+        assert "S031" not in result.stderr + result.stdout
+        assert "unknown-key" in result.stdout or ">&-" in closed.replace("2>&-", "") or "S001" not in words
+
+
+@pytest.mark.parametrize("words", ["explain S001", "validate nowhere-at-all --json", "--version"])
+@pytest.mark.parametrize("stdout", [">/dev/full", "1</dev/null"])
+def test_a_stdout_that_takes_nothing_fails_without_a_traceback(words: str, stdout: str) -> None:
+    line = f"{sys.executable} -m fsdpwiz {words} {stdout}"
+    result = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, timeout=60)
+
+    assert result.returncode == 1, result.stderr
+    assert "S030" in result.stderr
+    assert "Traceback" not in result.stderr and "Exception ignored" not in result.stderr

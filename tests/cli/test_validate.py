@@ -185,3 +185,25 @@ def test_nobody_can_see_the_findings_in_another_order(folder: Path, invoke: Invo
     first = invoke("validate", recipe, "--json").stdout
 
     assert first == invoke("validate", recipe, "--json").stdout
+
+
+@pytest.mark.parametrize("option", ["--select", "--ignore"])
+@pytest.mark.parametrize(
+    ("code", "hint"), [("ZZZ", "codes look like"), ("S01X", "the nearest is `S01"), ("a003x", "A003")]
+)
+def test_a_code_that_no_rule_has_is_a_usage_error(
+    option: str, code: str, hint: str, folder: Path, invoke: Invoke
+) -> None:
+    outcome = invoke("validate", "good", option, f"J,{code}")
+
+    assert outcome.exit_code == 2
+    assert f"{option}: no rule has the code `{code.upper()}`" in outcome.stderr + outcome.stdout
+    assert hint in outcome.stderr + outcome.stdout
+
+
+def test_a_fault_of_the_command_line_is_placed_there(folder: Path, invoke: Invoke) -> None:
+    outcome = invoke("validate", "good", "sft.max_lenght=5")
+    assert "at `sft.max_lenght` on the command line" in outcome.stdout
+
+    recipe = _recipe(folder, GOOD.replace("max_length", "max_lenght"))
+    assert "on the command line" not in invoke("validate", recipe).stdout

@@ -33,7 +33,7 @@ def test_nothing_is_known_before_the_ranks_report(run):
     assert (progress.phase, progress.step, progress.total_steps) == (None, None, 3)
 
 
-def test_phase_is_the_innermost_open_one(run):
+def test_an_evaluation_or_a_save_shows_within_training(run):
     follower = Follower(run, 1, plan_of())
     seen = []
     for kind, phase in [
@@ -46,6 +46,34 @@ def test_phase_is_the_innermost_open_one(run):
         event(run, 0, kind, phase)
         seen.append(follower.look().phase)
     assert seen == ["start", None, "train", "save", "train"]
+
+
+def test_the_way_to_training_never_goes_back(run):
+    """Data is read before the model is loaded, and again within its wrapping; other ranks lag behind."""
+    follower = Follower(run, 1, plan_of())
+    seen = []
+    for rank, kind, phase in [
+        (1, "begin", "start"),
+        (0, "begin", "start"),
+        (0, "end", "start"),
+        (0, "begin", "data"),
+        (0, "end", "data"),
+        (0, "begin", "load"),
+        (0, "end", "load"),
+        (0, "begin", "prepare"),
+        (0, "begin", "data"),
+        (0, "end", "data"),
+        (0, "end", "prepare"),
+        (0, "begin", "train"),
+        (0, "begin", "evaluate"),
+        (0, "begin", "data"),
+        (0, "end", "evaluate"),
+    ]:
+        event(run, rank, kind, phase)
+        phase = follower.look().phase
+        if phase != (seen or [None])[-1]:
+            seen.append(phase)
+    assert seen == ["start", "data", "load", "prepare", "train", "evaluate", "train"]
 
 
 def test_an_end_closes_what_was_left_open_within(run):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from difflib import get_close_matches
 from typing import Annotated
 
 import typer
@@ -15,9 +17,12 @@ from fsdpwiz.cli.pipeline import RuleChoice, prepare
 from fsdpwiz.core import exit_codes
 from fsdpwiz.core.errors import ProblemError
 from fsdpwiz.core.findings import SEVERITIES, Finding
+from fsdpwiz.rules.catalogue import modules
 from fsdpwiz.rules.report import Report, exit_code
 
 _OVERRIDE = re.compile(r"[A-Za-z_]\w*(\.[\w-]+)*=")
+_NEAR = 0.5
+_COMPARED = 50
 
 
 def command(
@@ -45,6 +50,8 @@ def command(
     references = [word for word in files if not _OVERRIDE.match(word)]
     if not references:
         raise typer.BadParameter("no recipe to check")
+    for option, given in (("--select", select), ("--ignore", ignore)):
+        _check_codes(option, split_codes(given))
     choice = RuleChoice(select=split_codes(select), ignore=split_codes(ignore))
     judged: list[Report] = []
     unjudged: list[Finding] = []
@@ -59,6 +66,20 @@ def command(
 def split_codes(values: list[str] | None) -> tuple[str, ...]:
     """Codes given once or more, each perhaps several with commas between."""
     return tuple(code.strip().upper() for value in values or () for code in value.split(",") if code.strip())
+
+
+def _check_codes(option: str, codes: tuple[str, ...]) -> None:
+    """Raise BadParameter for the first of `codes` that is no code, nor the beginning of one."""
+    for code in codes:
+        if not any(known.startswith(code) for known in modules()):
+            near = get_close_matches(code, modules(), n=_COMPARED, cutoff=_NEAR)
+            nearest = max(near, key=functools.partial(_shared_beginning, code), default=None)
+            hint = f"; the nearest is `{nearest}`" if nearest else "; codes look like `S001`"
+            raise typer.BadParameter(f"{option}: no rule has the code `{code}`{hint}")
+
+
+def _shared_beginning(first: str, second: str) -> int:
+    return sum(first.startswith(second[:length]) for length in range(1, len(second) + 1))
 
 
 def _answer(judged: list[Report], unjudged: list[Finding], *, strict: bool) -> int:

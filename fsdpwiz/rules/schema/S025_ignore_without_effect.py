@@ -33,7 +33,7 @@ from collections.abc import Iterator, Mapping
 
 from fsdpwiz.core.findings import Fix
 from fsdpwiz.recipe.types import Recipe
-from fsdpwiz.rules.catalogue import modules
+from fsdpwiz.rules.catalogue import modules, rule
 from fsdpwiz.rules.rule import Found
 
 NAME = "ignore-without-effect"
@@ -43,7 +43,16 @@ SEVERITY = "warning"
 def check(recipe: Recipe) -> Iterator[Found]:
     given = recipe.value("ignore")
     for code in given if isinstance(given, Mapping) else ():
-        if not code or not any(known.startswith(str(code)) for known in modules()):
+        if reason := _why_without_effect(str(code)):
             key = f"ignore.{code}"
             fix = Fix(title=f"remove `{key}`", edits={key: None}, safety="safe")
-            yield Found(message=f"`{key}` has no effect: no rule has this code", key=key, fixes=(fix,))
+            yield Found(message=f"`{key}` has no effect: {reason}", key=key, fixes=(fix,))
+
+
+def _why_without_effect(code: str) -> str | None:
+    meant = [known for known in modules() if code and known.startswith(code)]
+    if not meant:
+        return "no rule has this code"
+    if all(known.startswith("S") and rule(known).severity == "error" for known in meant):
+        return "an error in the recipe itself cannot be ignored"
+    return None
