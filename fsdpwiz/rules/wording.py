@@ -7,6 +7,7 @@ from typing import Any
 
 _LISTED = 12
 _VALUE_CHARACTERS = 80
+_PATH_CHARACTERS = 1000
 
 
 def listed(values: Iterable[Any], *, joint: str = "or") -> str:
@@ -20,13 +21,14 @@ def listed(values: Iterable[Any], *, joint: str = "or") -> str:
 
 
 def literal(value: Any) -> str:
-    """A value as YAML writes it, cut where it is long."""
+    """A value as YAML writes it, cut where it is long; a path is whole, for somebody has to find it."""
     if value is None:
         return "null"
     if isinstance(value, bool):
         return str(value).lower()
     text = str(value)
-    return text if len(text) <= _VALUE_CHARACTERS else f"{text[: _VALUE_CHARACTERS - 1]}…"
+    limit = _PATH_CHARACTERS if "/" in text else _VALUE_CHARACTERS
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def counted(number: int, noun: str) -> str:

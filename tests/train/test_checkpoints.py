@@ -27,6 +27,7 @@ def filled(tmp_path: Path, *steps: int, saved_by: Plan | None = None) -> RunFold
         folder.checkpoint(step).mkdir(parents=True)
         manifest = checkpoints.manifest(saved_by or plan(), step)
         (folder.checkpoint(step) / "fsdpwiz.json").write_text(json.dumps(manifest))
+        (folder.checkpoint(step) / "trainer_state.json").write_text(json.dumps({"global_step": step}))
     return folder
 
 
