@@ -52,7 +52,7 @@ def opening(checkpoint: Any) -> Iterator[None]:
 
     try:
         yield
-    except (pickle.UnpicklingError, EOFError, SafetensorError, CheckpointException) as error:
+    except (pickle.UnpicklingError, EOFError, OSError, SafetensorError, CheckpointException) as error:
         raise unsound(Path(str(checkpoint)), _reason(error)) from error
     except RuntimeError as error:
         # torch's reader of zip archives has no error of its own.
