@@ -207,3 +207,8 @@ def test_a_fault_of_the_command_line_is_placed_there(folder: Path, invoke: Invok
 
     recipe = _recipe(folder, GOOD.replace("max_length", "max_lenght"))
     assert "on the command line" not in invoke("validate", recipe).stdout
+
+
+def test_verbose_names_the_skipped_checks(invoke):
+    assert "skipped P002: " in invoke("validate", "smollm2-135m-sft", "-v").stderr
+    assert "skipped P002" not in invoke("validate", "smollm2-135m-sft").stderr

@@ -87,6 +87,8 @@ def _answer(judged: list[Report], unjudged: list[Finding], *, strict: bool) -> i
     if out.json:
         out.document(_document(judged, findings))
     out.findings(findings, to="stdout")
+    for code, reason in (pair for report in judged for pair in report.skipped):
+        out.detail(f"skipped {code}: {reason}")
     out.note(_summary(judged, unjudged, findings))
     if judged and unjudged:
         return exit_codes.FOUND
