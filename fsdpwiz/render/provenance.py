@@ -21,6 +21,7 @@ _VARIABLES = {
     "ACCELERATE_USE_PARALLELISM_CONFIG": "world.mesh",
     "ACCELERATE_USE_CPU": "world.device",
     "ACCELERATE_TORCH_DEVICE": "world.device",
+    "GLIBC_TUNABLES": "world.device",
     **{setting.variable: f"fsdp.{setting.key}" for setting in SETTINGS},
 }
 _ARGUMENTS = {"use_cpu": "world.device", "ddp_timeout": "process_group_timeout_s"}

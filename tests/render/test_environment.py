@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from fsdpwiz.render.environment import launch_environment, rank_environment
+from fsdpwiz.render.environment import ALLOCATOR, launch_environment, rank_environment
 from tests.plan.recipes import cpu, cuda, make_facts, make_plan
 
-ON_CPU = {"ACCELERATE_USE_CPU": "true", "ACCELERATE_TORCH_DEVICE": "cpu"}
+ON_CPU = {"ACCELERATE_USE_CPU": "true", "ACCELERATE_TORCH_DEVICE": "cpu", "GLIBC_TUNABLES": ALLOCATOR}
 RECORDER = {"TORCH_FR_BUFFER_SIZE": "2000"}
 
 
@@ -53,3 +53,16 @@ def test_one_process_sees_one_gpu(
 ) -> None:
     plan = make_plan(make_facts(gpus=4), cluster=cuda(ranks), fsdp=fsdp)
     assert launch_environment(plan, inherited).get("CUDA_VISIBLE_DEVICES") == expected
+
+
+@pytest.mark.parametrize(
+    ("inherited", "env", "expected"),
+    [
+        ({}, {}, ALLOCATOR),
+        ({"GLIBC_TUNABLES": "glibc.malloc.check=3"}, {}, "glibc.malloc.check=3"),
+        ({"GLIBC_TUNABLES": "glibc.malloc.check=3"}, {"GLIBC_TUNABLES": "a=1"}, "a=1"),
+    ],
+)
+def test_tunables_that_are_set_stay(inherited: dict[str, str], env: dict[str, str], expected: str) -> None:
+    plan = make_plan(cluster=cpu(2), env=env)
+    assert launch_environment(plan, inherited)["GLIBC_TUNABLES"] == expected

@@ -11,6 +11,7 @@ ACCELERATE_MIXED_PRECISION=no \
   FSDP_ACTIVATION_CHECKPOINTING_OFFLOAD=false \
   ACCELERATE_USE_CPU=true \
   ACCELERATE_TORCH_DEVICE=cpu \
+  GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.trim_threshold=1073741824:glibc.malloc.mmap_threshold=1073741824 \
   TORCH_FR_BUFFER_SIZE=2000 \
   OMP_NUM_THREADS=4 \
   python -m torch.distributed.run --nproc_per_node 2 --standalone -m fsdpwiz.train plan.json
