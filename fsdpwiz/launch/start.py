@@ -89,7 +89,25 @@ def judge(recipe: Recipe, plan: Plan, resumed: RunFolder | None) -> tuple[Plan, 
             problems.append(Problem(code="P026", key="script", detail={"script": plan.script}))
         else:
             plan = plan.model_copy(update={"script": str(script.absolute())})
+    plan, missing = _with_start_checkpoint(recipe, plan)
+    problems += filter(None, [missing])
     return plan, tuple(word(problem) for problem in problems)
+
+
+def _with_start_checkpoint(recipe: Recipe, plan: Plan) -> tuple[Plan, Problem | None]:
+    """The plan with the checkpoint it starts from as an absolute path; I036 where there is no such folder."""
+    given = plan.training.get("resume_from_checkpoint")
+    if not given or plan.script is not None:
+        return plan, None
+    folder = resolve_path(recipe, str(given))
+    if folder is None or not folder.is_dir():
+        key, detail = (
+            f"{plan.method}.resume_from_checkpoint",
+            {"path": given, "reason": "there is no such folder"},
+        )
+        return plan, Problem(code="I036", key=key, detail=detail)
+    training = {**plan.training, "resume_from_checkpoint": str(folder.absolute())}
+    return plan.model_copy(update={"training": training}), None
 
 
 def start(request: Request, screen: Screen, interrupts: Interrupts) -> Attempted | None:

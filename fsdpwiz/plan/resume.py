@@ -48,6 +48,8 @@ def _layout(plan: Plan, manifest: Mapping[str, Any]) -> Iterator[tuple[str, str,
         return
     if (kind in _FSDP) != (before in _FSDP):
         yield "I011", "fsdp", before, kind
+    elif kind == "FSDP2" and before == "FSDP1":
+        return  # read by name, whatever the state-dict types are
     elif kind in _FSDP and kind != before:
         yield "I012", "fsdp.version", before, kind
     elif manifest.get("state_dict_type") != state_dict_type(plan):

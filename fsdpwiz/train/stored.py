@@ -53,12 +53,12 @@ def opening(checkpoint: Any) -> Iterator[None]:
     try:
         yield
     except (pickle.UnpicklingError, EOFError, OSError, SafetensorError, CheckpointException) as error:
-        raise unsound(Path(str(checkpoint)), _reason(error)) from error
+        raise unsound(Path(str(checkpoint)), reason_of(error)) from error
     except RuntimeError as error:
         # torch's reader of zip archives has no error of its own.
         if "PytorchStreamReader" not in str(error):
             raise
-        raise unsound(Path(str(checkpoint)), _reason(error)) from error
+        raise unsound(Path(str(checkpoint)), reason_of(error)) from error
 
 
 def unsound(checkpoint: Path, reason: str) -> FsdpwizError:
@@ -88,7 +88,8 @@ def _check_state(checkpoint: Path) -> None:
         raise unsound(checkpoint, f"its `{_STATE}` names no step")
 
 
-def _reason(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
+    """Why a file cannot be read, from what upstream raises over it; without advice to trust it."""
     from torch.distributed.checkpoint import CheckpointException
 
     if isinstance(error, CheckpointException) and error.failures:

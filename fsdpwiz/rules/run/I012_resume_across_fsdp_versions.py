@@ -2,12 +2,12 @@
 
 ## What
 
-The run to resume was under one version of FSDP and would go on under the other.
+The run to resume, or to start from, was under FSDP2 and would go on under FSDP1. The other way is possible.
 
 ## Why
 
-A checkpoint is bound to what was trained and to how it was laid out; upstream would fail in the ranks, or
-go on with wrong values.
+FSDP1 keeps its parameters in flat ones, and upstream loads their optimizer state only from what FSDP1 itself
+has saved: it would fail in the ranks, or go on with an empty state and say nothing.
 
 ## Example
 
@@ -15,8 +15,8 @@ go on with wrong values.
 
 ## How to fix
 
-Set the key back to what the checkpoint was saved with, or start a new run. `fsdpwiz export RUN` makes a
-model of the checkpoint, which a new run can begin from.
+Stay with `fsdp.version: 2`. Where it must be FSDP1, `fsdpwiz export RUN` makes a model of the checkpoint, which a
+new run can begin from, with a new optimizer.
 
 ## When to ignore
 

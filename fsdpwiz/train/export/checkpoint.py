@@ -13,7 +13,12 @@ from fsdpwiz.runs.layout import RunFolder
 from fsdpwiz.train.export import metadata
 from fsdpwiz.train.export.problems import bad_source
 from fsdpwiz.train.export.shards import INDEX_NAME, SINGLE_NAME
-from fsdpwiz.train.export.weights import DistributedWeights, SafetensorsWeights, TorchFileWeights, Weights
+from fsdpwiz.train.export.weights import (
+    DistributedWeights,
+    SafetensorsWeights,
+    TorchFileWeights,
+    WeightFiles,
+)
 
 SHARDED_FOLDER = "pytorch_model_fsdp_0"
 TORCH_FILES = ("pytorch_model_fsdp.bin", "pytorch_model.bin")
@@ -27,7 +32,7 @@ class Checkpoint:
     """`folder` has the companions (config, tokenizer), `plan` is that of the run it belongs to, if any."""
 
     folder: Path
-    weights: Weights
+    weights: WeightFiles
     plan: Plan | None
 
     @property
@@ -84,7 +89,7 @@ def _opened(folder: Path, plan: Plan | None) -> Checkpoint:
     return Checkpoint(folder=companions, weights=weights, plan=plan)
 
 
-def _weights(folder: Path) -> Weights:
+def _weights(folder: Path) -> WeightFiles:
     sharded = folder / SHARDED_FOLDER
     if (folder / metadata.FILE_NAME).exists():
         return DistributedWeights(folder)

@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import torch
 import torch.distributed.checkpoint as dcp
 from torch.distributed.checkpoint.metadata import Metadata, TensorStorageMetadata
+from torch.distributed.tensor import DTensor
+from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
 
 from fsdpwiz.train.export.metadata import read_metadata
 from fsdpwiz.train.export.problems import bad_source
+from fsdpwiz.train.export.safetensors_file import Stored
 from fsdpwiz.train.export.shards import stored_tensors
 
 Shape = tuple[int, ...]
@@ -25,6 +29,12 @@ class Weights(Protocol):
     def tensors(self) -> Mapping[str, tuple[Shape, torch.dtype]]: ...
 
     def read(self, name: str) -> torch.Tensor: ...
+
+
+class WeightFiles(Weights, Protocol):
+    """Of which `fill` copies one into a tensor of its shape and casts it, into a shard only what it holds."""
+
+    def fill(self, into: torch.Tensor, name: str) -> None: ...
 
 
 class DistributedWeights:
@@ -45,8 +55,11 @@ class DistributedWeights:
     def read(self, name: str) -> torch.Tensor:
         shape, dtype = self.tensors[name]
         tensor = torch.empty(shape, dtype=dtype)
-        dcp.load({name: tensor}, storage_reader=self._reader, no_dist=True)
+        self.fill(tensor, name)
         return tensor
+
+    def fill(self, into: torch.Tensor, name: str) -> None:
+        dcp.load({name: into}, storage_reader=self._reader, no_dist=True)
 
 
 class _Reader(dcp.FileSystemReader):
@@ -73,6 +86,18 @@ class SafetensorsWeights:
     def read(self, name: str) -> torch.Tensor:
         return self._stored[name].read().reshape(self._stored[name].shape)
 
+    def fill(self, into: torch.Tensor, name: str) -> None:
+        copy_part(into, _mapped(self._stored[name]))
+
+
+def _mapped(stored: Stored) -> torch.Tensor:
+    if not stored.elements:
+        return torch.empty(stored.shape, dtype=stored.dtype)
+    size_bytes = stored.elements * stored.dtype.itemsize
+    # Copy on write, for torch wants memory that it may write to.
+    raw = np.memmap(stored.path, dtype=np.uint8, mode="c", offset=stored.offset, shape=(size_bytes,))
+    return torch.from_numpy(raw).view(stored.dtype).reshape(stored.shape)
+
 
 class TorchFileWeights:
     """A file of `torch.save`, opened with `weights_only` and mapped, so that tensors are read when used."""
@@ -80,7 +105,7 @@ class TorchFileWeights:
     def __init__(self, path: Path) -> None:
         if not path.resolve().is_relative_to(path.parent.resolve()):
             raise bad_source(path, "it is a link that leads out of its folder")
-        held = _loaded(path)
+        held = loaded(path)
         for key in ("model", "state_dict", "module"):
             if isinstance(held, dict) and isinstance(held.get(key), dict):
                 held = held[key]
@@ -92,8 +117,23 @@ class TorchFileWeights:
     def read(self, name: str) -> torch.Tensor:
         return self._held[name]
 
+    def fill(self, into: torch.Tensor, name: str) -> None:
+        copy_part(into, self._held[name])
 
-def _loaded(path: Path) -> Any:
+
+def copy_part(into: torch.Tensor, whole: torch.Tensor) -> None:
+    """Copy what `into` holds of `whole` on this rank; of a mapped file only the pages it needs are read."""
+    if not isinstance(into, DTensor):
+        into.copy_(whole)
+        return
+    _, offset = compute_local_shape_and_global_offset(into.shape, into.device_mesh, into.placements)
+    local = into.to_local()
+    ranges = tuple(slice(begin, begin + size) for begin, size in zip(offset, local.shape, strict=True))
+    local.copy_(whole[ranges])
+
+
+def loaded(path: Path) -> Any:
+    """What a file of `torch.save` holds, its tensors mapped; FsdpwizError (P013) where it is not safe."""
     try:
         try:
             return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
