@@ -7,7 +7,7 @@ import re
 import socket
 from pathlib import Path
 
-from fsdpwiz.facts.cgroup import cpu_quota, memory_limit_bytes
+from fsdpwiz.core.cgroup import cpu_quota, memory_limit_bytes
 from fsdpwiz.facts.types import Host
 
 _TOTAL = re.compile(r"^MemTotal:\s+(\d+) kB$", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""What rank 0 says of its export: where the model was pushed to, and what failed without failing the run."""
+"""What rank 0 says of its export and of what it went on from: findings that did not fail the run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from fsdpwiz.core.findings import Finding
 from fsdpwiz.core.text import visible
 from fsdpwiz.launch.failure import read_document
 from fsdpwiz.launch.findings import written
+from fsdpwiz.runs import records
 from fsdpwiz.runs.layout import Attempt
 
 _ADDRESS_CHARACTERS = 500
@@ -31,3 +32,12 @@ def read_exported(attempt: Attempt) -> Exported:
         if isinstance(findings, list)
         else (),
     )
+
+
+def read_noticed(attempt: Attempt) -> tuple[Finding, ...]:
+    """What rank 0 noticed while the training went on, each once."""
+    found = {}
+    for record in records.read(attempt.findings):
+        finding = written(record, 0)
+        found[finding.code, finding.message] = finding
+    return tuple(found.values())

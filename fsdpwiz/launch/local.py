@@ -18,7 +18,7 @@ from fsdpwiz.exec.process import started
 from fsdpwiz.exec.tree import FIRM, GENTLE, Tree
 from fsdpwiz.launch import findings
 from fsdpwiz.launch.display import Display
-from fsdpwiz.launch.exported import read_exported
+from fsdpwiz.launch.exported import read_exported, read_noticed
 from fsdpwiz.launch.failure import first_failure
 from fsdpwiz.launch.follow import Follower, Progress
 from fsdpwiz.launch.node import Node
@@ -44,7 +44,8 @@ class Outcome:
 
     `exit_code` is the training's own: that of the first rank that failed, else the launcher's.
     `traceback` is that rank's; `model` is the exported model, `pushed` where it was pushed to;
-    `survivors` are the ids of processes that even SIGKILL did not end.
+    `noticed` is what rank 0 found wrong and went on from; `survivors` are the ids of processes
+    that even SIGKILL did not end.
     """
 
     state: Literal["finished", "failed", "cancelled"]
@@ -55,6 +56,7 @@ class Outcome:
     traceback: str = ""
     model: Path | None = None
     pushed: str | None = None
+    noticed: tuple[Finding, ...] = ()
     survivors: tuple[int, ...] = ()
 
 
@@ -196,7 +198,7 @@ class _Launch:
             outcome = self._ended(seconds, progress)
         self.record("end", exit_code=outcome.exit_code, launcher_exit_code=code, **self._expectation())
         self.refresh_status()
-        return _with_survivors(outcome, survivors)
+        return replace(outcome, survivors=survivors, noticed=read_noticed(self.attempt))
 
     def _failed(self, code: int, seconds: float, progress: Progress) -> Outcome:
         failure = first_failure(self.attempt, self.plan)
@@ -249,7 +251,3 @@ class _Launch:
 
 def _sign(folder: Path, run: RunFolder) -> str:
     return "config.json" if folder == run.model else "adapter_config.json"
-
-
-def _with_survivors(outcome: Outcome, survivors: tuple[int, ...]) -> Outcome:
-    return replace(outcome, survivors=survivors)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from fsdpwiz.plan.choices import OURS, Choices
@@ -12,27 +13,66 @@ _LOADING: dict[str, Loading] = {"streaming": "streaming", "rank0": "rank0", "eve
 
 
 def decide_loading(choices: Choices, kind: DistributedType, device: str, world_size: int) -> Loading:
-    """`rank0` under FSDP, `every_rank` where there is nothing to send: one process, DDP, FSDP1 on CPU."""
-    from_rank0 = world_size > 1 and (kind == "FSDP2" or (kind == "FSDP1" and device == "cuda"))
-    chosen = choices.choose("model.loading", "rank0" if from_rank0 else "every_rank", by=f"{OURS}: {kind}")
+    """`streaming` under FSDP2, `rank0` under FSDP1 on GPUs, `every_rank` where there is nothing to send."""
+    default: Loading = "every_rank"
+    by = f"{OURS}: {kind}"
+    if kind == "FSDP2":
+        reason = not_streamable(choices.given)
+        default = "streaming" if reason is None else ("rank0" if world_size > 1 else "every_rank")
+        by = by if reason is None else f"{by}, not streamed: {reason}"
+    elif kind == "FSDP1" and device == "cuda" and world_size > 1:
+        default = "rank0"
+    chosen = choices.choose("model.loading", default, by=by)
     return _LOADING.get(str(chosen), "every_rank")
+
+
+def not_streamable(given: Callable[[str], Any]) -> str | None:
+    """Why a recipe's weights cannot be streamed; `given` is the recipe's value of a dotted key."""
+    if given("quantization"):
+        return "a quantised base is quantised while it is loaded"
+    if given("model.trust_remote_code"):
+        return "a model's own code may compute weights"
+    template = given("sft.chat_template_path")
+    if template is not None and not str(template).endswith((".jinja", ".j2")):
+        return "a chat template taken from another model may add rows to the embeddings"
+    return _adapter_reads_base(given)
+
+
+def _adapter_reads_base(given: Callable[[str], Any]) -> str | None:
+    if given("peft.use_dora"):
+        return "DoRA's magnitudes are computed from the base weights"
+    if given("peft.init_lora_weights") not in (None, True, False, "gaussian"):
+        return "the adapter is initialised from the base weights"
+    for key in ("modules_to_save", "trainable_token_indices"):
+        if given(f"peft.{key}"):
+            return f"`peft.{key}` copies base weights"
+    return None
 
 
 def loading_flags(choices: Choices, fsdp: dict[str, Any] | None, loading: Loading) -> dict[str, Any] | None:
     """`fsdp` with the two keys that follow from `model.loading`."""
     if fsdp is None:
         return None
-    from_rank0 = loading == "rank0"
+    from_rank0 = loading in ("rank0", "streaming")
     names = ["cpu_ram_efficient_loading", *(["sync_module_states"] if fsdp["version"] == 1 else [])]
     flags = {name: choices.derive(f"fsdp.{name}", from_rank0, "model.loading") for name in names}
     return {**fsdp, **flags}
 
 
-def decide_checkpoint(choices: Choices) -> CheckpointPlan:
-    """When to save stays the trainer's own settings; this is how."""
-    mode = choices.choose("checkpoint.mode", "sync", by=OURS)
+def decide_checkpoint(
+    choices: Choices, kind: DistributedType, fsdp: Mapping[str, Any] | None, optimizer: str
+) -> CheckpointPlan:
+    """When to save stays the trainer's own settings; this is how: `async` for FSDP2's shards."""
+    shards = kind == "FSDP2" and (fsdp or {}).get("state_dict_type") == "SHARDED_STATE_DICT"
+    default = "async" if shards and not changes_between_steps(optimizer) else "sync"
+    mode = choices.choose("checkpoint.mode", default, by=f"{OURS}: {kind}")
     return CheckpointPlan(
         mode="async" if mode == "async" else "sync",
         staging_gb=choices.choose("checkpoint.staging_gb", None, by=OURS),
         export_dtype=choices.choose("checkpoint.export_dtype", None, by=f"{OURS}: the base model's"),
     )
+
+
+def changes_between_steps(optimizer: str) -> bool:
+    """Whether the optimizer of this `optim` name changes weights outside its step: a live save forbids it."""
+    return optimizer.startswith(("schedule_free", "lomo", "adalomo")) or optimizer.endswith("layerwise")

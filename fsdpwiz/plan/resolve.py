@@ -52,7 +52,7 @@ def _decide(choices: Choices, facts: Facts) -> dict[str, Any] | None:
     loading = decide_loading(choices, kind, device, world_size)
     training = decide_training(choices, method, kind, precision.mixed_precision)
     peft = decide_peft(choices)
-    checkpoint = decide_checkpoint(choices)
+    checkpoint = decide_checkpoint(choices, kind, fsdp, str(training.get("optim", "")))
     model = decide_model(choices, facts, loading, precision)
     data = decide_data(choices, facts)
     launch = decide_launch(choices, facts, device, ranks)

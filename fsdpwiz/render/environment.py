@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from fsdpwiz.plan.types import Plan
 
 FLIGHT_RECORDER_ENTRIES = 2000
-# Each step on a CPU allocates and frees gigabytes. As it comes, glibc returns them to the kernel and takes them again
-# page by page, a fifth of the time of a step; so it keeps up to 1 GiB, and takes the rest as huge pages.
+# Each step on a CPU allocates and frees gigabytes. As it comes, glibc returns them to the kernel and takes
+# them again page by page, a fifth of a step's time; so it keeps up to 1 GiB, and takes huge pages.
 ALLOCATOR = ":".join(
     (
         "glibc.malloc.hugetlb=1",
@@ -35,7 +35,7 @@ _STRAY_NAMES = frozenset(
 
 
 def rank_environment(plan: Plan) -> dict[str, str]:
-    """What the launcher adds: FSDP and glibc's allocator on CPU, the flight recorder, the plan's `env` over all.
+    """What the launcher adds: FSDP and glibc's allocator on CPU, the flight recorder, and the plan's `env`.
 
     On a CPU the launcher exports `use_cpu` from the YAML only where it starts a single process,
     and FSDP1 takes the device "cpu" but not "cpu:0".

@@ -10,7 +10,7 @@ from typing import Any
 
 from fsdpwiz.runs.layout import CHECKPOINT_MANIFEST, CHECKPOINT_PREFIX, RunFolder
 
-_MANIFEST_LIMIT_BYTES = 1_000_000
+_MANIFEST_LIMIT_BYTES = 16_000_000
 _NAME = re.compile(rf"{CHECKPOINT_PREFIX}([0-9]{{1,12}})")
 
 

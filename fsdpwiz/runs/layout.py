@@ -40,6 +40,16 @@ class Attempt:
         return self.folder / f"stack-{rank}.txt"
 
     @property
+    def findings(self) -> Path:
+        """What rank 0 noticed while the training went on."""
+        return self.folder / "findings.jsonl"
+
+    @property
+    def precision(self) -> Path:
+        """Which dtypes rank 0 found at the first step, beside the planned ones."""
+        return self.folder / "precision.json"
+
+    @property
     def export(self) -> Path:
         """What rank 0 exported, how it was verified, where it was pushed to."""
         return self.folder / "export.json"

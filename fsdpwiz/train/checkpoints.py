@@ -1,7 +1,8 @@
-"""Checkpoints: what the Trainer wrote, completed and renamed to step-N; which one to go on from.
+"""Checkpoints: what the Trainer wrote, completed and renamed to step-N.
 
 A folder named step-N is always complete. It is written as checkpoint-N, and renamed once every
-rank has written its part and config, tokenizer and manifest stand beside the weights.
+rank has written its part and config, tokenizer and manifest stand beside the weights. The manifest lists
+every file with its size and checksum.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from fsdpwiz.plan.resume import state_dict_type
 from fsdpwiz.plan.types import Plan
 from fsdpwiz.runs.checkpoints import complete_checkpoints
 from fsdpwiz.runs.layout import CHECKPOINT_MANIFEST, RunFolder
+from fsdpwiz.train.checksums import Checksums, listed
 
 WRITING_PREFIX = "checkpoint-"
 _STATE = "trainer_state.json"
@@ -41,20 +43,29 @@ def manifest(plan: Plan, step: int) -> dict[str, Any]:
     }
 
 
-def seal(folder: RunFolder, step: int, *, plan: Plan, model: Any, tokenizer: Any, best: Path | None) -> None:
+def writing(folder: RunFolder, step: int) -> Path:
+    """Where the checkpoint of a step is written."""
+    return folder.checkpoints / f"{WRITING_PREFIX}{step}"
+
+
+def seal(
+    folder: RunFolder, step: int, *, plan: Plan, companions: Path, best: Path | None, known: Checksums
+) -> None:
     """Complete checkpoint-N and rename it to step-N; called by rank 0 when all have written.
 
-    `model` is the unwrapped one, `best` the best checkpoint so far as it will be named.
+    `companions` holds what a model folder needs beside its weights, `best` is the best checkpoint so far
+    as it will be named, `known` are the checksums that were made while files were written.
     """
-    writing = folder.checkpoints / f"{WRITING_PREFIX}{step}"
-    _require_weights(writing)
-    _describe(writing, model, tokenizer)
-    _correct_state(writing, best)
-    write_text(writing / CHECKPOINT_MANIFEST, json.dumps(manifest(plan, step), indent=2) + "\n")
+    unsealed = writing(folder, step)
+    _require_weights(unsealed)
+    shutil.copytree(companions, unsealed, dirs_exist_ok=True)
+    _correct_state(unsealed, best)
+    document = {**manifest(plan, step), "files": listed(unsealed, known)}
+    write_text(unsealed / CHECKPOINT_MANIFEST, json.dumps(document, indent=2) + "\n")
     target = folder.checkpoint(step)
     if target.exists():
         _remove(target)
-    writing.rename(target)
+    unsealed.rename(target)
     _sync(folder.checkpoints)
 
 
@@ -68,6 +79,11 @@ def rotate(folder: RunFolder, limit: int | None, best: Path | None) -> None:
     surplus = len(checkpoints) - limit
     for checkpoint in removable[: max(surplus, 0)]:
         _remove(checkpoint)
+
+
+def discard(folder: RunFolder, step: int) -> None:
+    """Remove what was written of a checkpoint that will not be completed."""
+    shutil.rmtree(writing(folder, step), ignore_errors=True)
 
 
 def clear_incomplete(folder: RunFolder) -> None:
@@ -96,16 +112,18 @@ def _require_weights(checkpoint: Path) -> None:
         raise unsound(checkpoint, "it was written without any weights")
 
 
-def _describe(checkpoint: Path, model: Any, tokenizer: Any) -> None:
-    """Put beside the weights what a model folder needs to load."""
+def describe(companions: Path, model: Any, tokenizer: Any) -> None:
+    """Write what a model folder needs beside its weights; `model` is the unwrapped one."""
+    shutil.rmtree(companions, ignore_errors=True)
+    companions.mkdir(parents=True)
     base = model.get_base_model() if hasattr(model, "get_base_model") else model
-    base.config.save_pretrained(checkpoint)
+    base.config.save_pretrained(companions)
     if getattr(base, "generation_config", None) is not None:
-        base.generation_config.save_pretrained(checkpoint)
+        base.generation_config.save_pretrained(companions)
     if hasattr(model, "peft_config"):
         for config in model.peft_config.values():
-            config.save_pretrained(checkpoint)
-    tokenizer.save_pretrained(checkpoint)
+            config.save_pretrained(companions)
+    tokenizer.save_pretrained(companions)
 
 
 def _correct_state(checkpoint: Path, best: Path | None) -> None:

@@ -16,8 +16,8 @@ class StepClock:
     """Times one optimizer step after the other, without the saves and evaluations between them.
 
     `step_s` runs from the end of the step before (or of what followed it) to the end of this
-    one, `data_s` is the part of it spent waiting for batches, `save_stall_s` what a save after
-    this step kept the loop waiting.
+    one, `data_s` is the part of it spent waiting for batches, `save_stall_s` what saves kept the
+    loop waiting: after this step, or before its optimizer's step, which `step_s` leaves out.
     """
 
     def __init__(self) -> None:
@@ -25,11 +25,13 @@ class StepClock:
         self._step_s: float | None = None
         self._data_s = 0.0
         self._save_stall_s = 0.0
+        self._stall_within_s = 0.0
 
     def restart(self) -> None:
         """The next step begins now."""
         self._begin_s = time.perf_counter()
         self._step_s, self._data_s, self._save_stall_s = None, 0.0, 0.0
+        self._stall_within_s = 0.0
 
     @property
     def ended(self) -> bool:
@@ -37,7 +39,7 @@ class StepClock:
         return self._step_s is not None
 
     def end_step(self) -> None:
-        self._step_s = time.perf_counter() - self._begin_s
+        self._step_s = time.perf_counter() - self._begin_s - self._stall_within_s
 
     def batches(self, source: Iterator[Any]) -> Iterator[Any]:
         """`source`, with the time each item takes counted as data time."""
@@ -48,6 +50,10 @@ class StepClock:
 
     def add_save_stall(self, seconds: float) -> None:
         self._save_stall_s += seconds
+
+    def add_stall_within_step(self, seconds: float) -> None:
+        self._save_stall_s += seconds
+        self._stall_within_s += seconds
 
     def record(self, tokens: int | None) -> dict[str, Any]:
         """The time columns of the step that ended."""

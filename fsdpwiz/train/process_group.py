@@ -30,18 +30,26 @@ def patience(timeout_s: float) -> Iterator[None]:
     """Let ranks wait for rank 0 without a time-out inside the block; `timeout_s` holds after it.
 
     Upstream lets rank 0 tokenise while the others wait in a collective, and that takes hours
-    for a large data set. A rank that dies meanwhile is the launcher's to notice.
+    for a large data set. A rank that dies meanwhile is the launcher's to notice. Where nothing was
+    raised all ranks leave the block together.
     """
-    _set_timeout(PREPARATION_LIMIT_S)
+    set_timeout(PREPARATION_LIMIT_S)
     try:
         yield
+        barrier()
     finally:
-        _set_timeout(timeout_s)
+        set_timeout(timeout_s)
 
 
-def _set_timeout(timeout_s: float) -> None:
+def set_timeout(timeout_s: float) -> None:
+    """Let every group that this process is in now wait that long, those of device meshes too.
+
+    torch makes the groups of a mesh and of FSDP1's hybrid strategies with its backend's own default
+    (2.13: 10 minutes for NCCL, 30 for gloo), whatever the default group was given.
+    """
     import torch.distributed as dist
-    from torch.distributed.distributed_c10d import _set_pg_timeout
+    from torch.distributed.distributed_c10d import _set_pg_timeout, _world
 
     if dist.is_initialized():
-        _set_pg_timeout(timedelta(seconds=timeout_s))
+        for group in tuple(_world.pg_map):
+            _set_pg_timeout(timedelta(seconds=timeout_s), group)

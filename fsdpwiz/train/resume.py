@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from fsdpwiz.core.errors import FsdpwizError
@@ -10,9 +11,11 @@ from fsdpwiz.core.findings import Finding, Quantity
 from fsdpwiz.core.problem import Problem
 from fsdpwiz.plan.resume import resume_problems
 from fsdpwiz.plan.types import Plan
-from fsdpwiz.runs.checkpoints import latest_checkpoint, manifest_of
+from fsdpwiz.runs.checkpoints import complete_checkpoints, manifest_of
 from fsdpwiz.runs.layout import RunFolder
 from fsdpwiz.train import stored
+from fsdpwiz.train.checksums import DamagedError, check_contents, check_sizes
+from fsdpwiz.train.export.ranks import Ranks
 
 # The command has judged a resume before it starts the ranks: these are for a trainer started by hand.
 _REFUSED = {
@@ -24,19 +27,69 @@ _REFUSED = {
 }
 
 
-def checkpoint_to_resume(plan: Plan, folder: RunFolder, attempt: int) -> Path | None:
-    """The latest checkpoint of the run for a later attempt; None where the training begins anew.
+def checkpoint_to_resume(
+    plan: Plan,
+    folder: RunFolder,
+    attempt: int,
+    *,
+    ranks: Ranks | None = None,
+    notice: Callable[[Finding], None] | None = None,
+) -> Path | None:
+    """The latest sound checkpoint of the run for a later attempt, else the one that the recipe starts from.
 
-    Raises FsdpwizError for one that the plan cannot follow, or that is not sound (I032).
+    None where the training begins anew. `notice` is told of each that is passed over because it is damaged.
+    Raises FsdpwizError for one that the plan cannot follow, and where there are checkpoints and none is sound
+    (I032). Collective over `ranks`.
     """
-    checkpoint = latest_checkpoint(folder) if attempt > 1 else None
-    if checkpoint is None:
-        return None
-    findings = tuple(refusals(plan, checkpoint))
-    if findings:
-        raise FsdpwizError(*findings)
+    ranks = ranks or Ranks.here()
+    checkpoints = ranks.from_first(lambda: complete_checkpoints(folder)) if attempt > 1 else []
+    damaged: list[FsdpwizError] = []
+    for checkpoint in reversed(checkpoints):
+        findings = tuple(refusals(plan, checkpoint))
+        if findings:
+            raise FsdpwizError(*findings)
+        try:
+            ranks.agreed(lambda checkpoint=checkpoint: _require_sound(checkpoint, ranks))  # type: ignore[misc]
+        except FsdpwizError as error:
+            damaged.append(error)
+            continue
+        if notice is not None:
+            for found in damaged:
+                notice(_passed_over(found, checkpoint))
+        return checkpoint
+    if damaged:
+        raise damaged[0]
+    given = plan.training.get("resume_from_checkpoint")
+    return None if not given else ranks.agreed(lambda: _start(plan, Path(str(given))))
+
+
+def _start(plan: Plan, given: Path) -> Path:
+    """The checkpoint that the recipe starts from; FsdpwizError (I012, I036) where the plan cannot."""
+    from fsdpwiz.train import starting
+
+    if plan.world.distributed_type == "FSDP1":
+        across = [finding for finding in refusals(plan, given) if finding.code == "I012"]
+        if across:
+            raise FsdpwizError(*across)
+    return starting.start_folder(plan, str(given))
+
+
+def _require_sound(checkpoint: Path, ranks: Ranks) -> None:
+    """Raise FsdpwizError (I032) unless every file is what was written; each rank reads its share of them."""
+    files = (manifest_of(checkpoint) or {}).get("files")
+    if isinstance(files, dict):
+        try:
+            check_sizes(checkpoint, files)
+            check_contents(checkpoint, files, part=ranks.rank, parts=ranks.size)
+        except DamagedError as error:
+            raise stored.unsound(checkpoint, str(error)) from error
     stored.check(checkpoint)
-    return checkpoint
+
+
+def _passed_over(error: FsdpwizError, used: Path) -> Finding:
+    (finding, *_) = error.findings
+    message = f"{finding.message.partition('; ')[0]}; the training goes on from `{used.name}` instead"
+    return replace(finding, severity="warning", message=message)
 
 
 def refusals(plan: Plan, checkpoint: Path) -> Iterator[Finding]:

@@ -36,18 +36,41 @@ def _run(plan: Plan, folder: RunFolder, attempt: int, rank: int, events: Events)
         config, session = _start(plan, folder, attempt, rank, events)
         from fsdpwiz.train.resume import checkpoint_to_resume
 
-        checkpoint = checkpoint_to_resume(plan, folder, attempt)
-    trainer = _trainer(plan, config, session)
-    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+        checkpoint = checkpoint_to_resume(
+            plan, folder, attempt, ranks=_ranks(config), notice=session.notices.add
+        )
+    trainer, pretrained = _trainer(plan, config, session)
+    with pretrained.filling():
+        _train(trainer, checkpoint)
     with events.phase("export"):
         report = _export(trainer, session)
+        if report.gathered is not None:
+            session.notices.add(_gathered(report.gathered))
         if rank == 0:
             write_report(folder.attempt(attempt).export, report)
     events.mark("end")
 
 
+def refuse_impossible(plan: Plan) -> None:
+    """Raise FsdpwizError for what only shards of FSDP2 can do, in a plan without them.
+
+    The command refuses such a recipe before it starts anything: this is for a plan written by hand.
+    """
+    shards = plan.world.distributed_type == "FSDP2"
+    sharded = shards and (plan.fsdp or {}).get("state_dict_type") == "SHARDED_STATE_DICT"
+    if plan.model.loading == "streaming" and not shards:
+        raise FsdpwizError(_impossible("F024", "loading-without-shards", "model.loading", "streaming"))
+    if plan.checkpoint.mode == "async" and not sharded:
+        raise FsdpwizError(_impossible("I034", "async-without-shards", "checkpoint.mode", "async"))
+
+
+def _impossible(code: str, name: str, key: str, value: str) -> Finding:
+    message = f"`{key}: {value}` does not exist without the shards of FSDP2; leave the key out"
+    return Finding(code=code, name=name, severity="error", key=key, message=message)
+
+
 def _start(plan: Plan, folder: RunFolder, attempt: int, rank: int, events: Events) -> tuple[Any, Any]:
-    refuse_unbuilt(plan)
+    refuse_impossible(plan)
     if plan.peft is not None:
         from fsdpwiz.train import adapter_state
 
@@ -59,6 +82,7 @@ def _start(plan: Plan, folder: RunFolder, attempt: int, rank: int, events: Event
     from fsdpwiz.train import checkpoints
     from fsdpwiz.train.configuration import configuration
     from fsdpwiz.train.metrics import Metrics
+    from fsdpwiz.train.notices import Notices
     from fsdpwiz.train.process_group import barrier
     from fsdpwiz.train.trainer import Session
 
@@ -67,11 +91,21 @@ def _start(plan: Plan, folder: RunFolder, attempt: int, rank: int, events: Event
         checkpoints.clear_incomplete(folder)
     barrier()
     metrics = Metrics(folder.metrics, attempt=attempt, writes=rank == 0)
-    return config, Session(plan=plan, folder=folder, events=events, metrics=metrics)
+    notices = Notices(folder.attempt(attempt).findings, writes=rank == 0)
+    session = Session(
+        plan=plan, folder=folder, attempt=attempt, events=events, metrics=metrics, notices=notices
+    )
+    return config, session
 
 
-def _trainer(plan: Plan, config: Any, session: Any) -> Any:
-    """The trainer, built; the phase `prepare` stays open until it has wrapped the model."""
+def _ranks(config: Any) -> Any:
+    from fsdpwiz.train.export.ranks import Ranks
+
+    return Ranks.here(config.device)
+
+
+def _trainer(plan: Plan, config: Any, session: Any) -> tuple[Any, Any]:
+    """The trainer, built, and its model; the phase `prepare` stays open until it has wrapped the model."""
     from fsdpwiz.train import data, model, precision
     from fsdpwiz.train.process_group import patience
     from fsdpwiz.train.trainer import Progress, trainer_class
@@ -84,10 +118,12 @@ def _trainer(plan: Plan, config: Any, session: Any) -> Any:
             tokenizer = model.load_tokenizer(plan)
             data.require_chat_template(datasets.train, tokenizer, plan)
             pretrained = model.load_model(plan)
+        if pretrained.notice is not None:
+            session.notices.add(pretrained.notice)
         events.begin("prepare")
         progress = Progress(session)
         trainer = trainer_class(session)(
-            model=pretrained,
+            model=pretrained.model,
             args=config,
             train_dataset=datasets.train,
             eval_dataset=datasets.evaluation,
@@ -95,10 +131,16 @@ def _trainer(plan: Plan, config: Any, session: Any) -> Any:
             peft_config=model.adapter_config(plan),
             callbacks=[progress],
         )
-    progress.trainer = trainer
+    progress.trainer, progress.load = trainer, pretrained.load
     precision.cast_trainable(trainer.model, plan.model.trainable_dtype)
     precision.set_policy(trainer, plan)
-    return trainer
+    return trainer, pretrained
+
+
+def _train(trainer: Any, checkpoint: Path | None) -> None:
+    from fsdpwiz.train import starting
+
+    starting.train(trainer, checkpoint)
 
 
 def write_report(path: Path, report: Any) -> None:
@@ -106,6 +148,15 @@ def write_report(path: Path, report: Any) -> None:
     document = {field.name: getattr(report, field.name) for field in dataclasses.fields(report)}
     document["findings"] = [finding.to_json() for finding in report.findings]
     write_text(path, json.dumps({"schema": 1, **document}, indent=2, default=str) + "\n")
+
+
+def _gathered(reason: str) -> Finding:
+    return Finding(
+        code="P017",
+        name="export-gathered",
+        severity="info",
+        message=f"rank 0 gathered the model's weights tensor by tensor and wrote them alone: {reason}",
+    )
 
 
 def _export(trainer: Any, session: Any) -> Any:
@@ -118,13 +169,3 @@ def _export(trainer: Any, session: Any) -> Any:
         tokenizer=trainer.processing_class,
         accelerator=trainer.accelerator,
     )
-
-
-def refuse_unbuilt(plan: Plan) -> None:
-    """Raise FsdpwizError for what a plan may say and this trainer does not do."""
-    for key, value in (("model.loading", plan.model.loading), ("checkpoint.mode", plan.checkpoint.mode)):
-        if value in ("streaming", "async"):
-            message = f"`{key}: {value}` is not obeyed by this version of the trainer; leave the key out"
-            raise FsdpwizError(
-                Finding(code="S006", name="key-not-obeyed", severity="error", key=key, message=message)
-            )

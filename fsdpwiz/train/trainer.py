@@ -14,10 +14,12 @@ from transformers import TrainerCallback
 from fsdpwiz.methods.method import methods
 from fsdpwiz.plan.types import Plan
 from fsdpwiz.runs.layout import RunFolder
-from fsdpwiz.train import checkpoints, precision, stored, world
+from fsdpwiz.train import checkpoints, precision, process_group, starting, stored, world
 from fsdpwiz.train.events import Events
 from fsdpwiz.train.metrics import Metrics
-from fsdpwiz.train.process_group import barrier
+from fsdpwiz.train.notices import Notices
+from fsdpwiz.train.precision_report import PrecisionReport
+from fsdpwiz.train.saving import Saver
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +28,10 @@ class Session:
 
     plan: Plan
     folder: RunFolder
+    attempt: int
     events: Events
     metrics: Metrics
+    notices: Notices
 
 
 def trainer_class(session: Session) -> type:
@@ -46,6 +50,9 @@ class Recorded:
     """Phases, step times and complete checkpoints; the training itself is upstream's own."""
 
     session: Session
+    saver: Saver
+    starts_from: Path | None = None
+    """A checkpoint to take the weights of, which does not say at which step it was taken."""
 
     def _prepare_dataset(self, *args: Any, **kwargs: Any) -> Any:
         with self.session.events.phase("data"):
@@ -76,18 +83,58 @@ class Recorded:
     def _save_checkpoint(self, *args: Any, **kwargs: Any) -> None:
         begin_s = time.perf_counter()
         with self.session.events.phase("save"):
-            super()._save_checkpoint(*args, **kwargs)  # type: ignore[misc]
-            self._seal()
+            self.saver.save(lambda: super(Recorded, self)._save_checkpoint(*args, **kwargs))  # type: ignore[misc]
         self.session.metrics.clock.add_save_stall(time.perf_counter() - begin_s)
+
+    def _save_optimizer_and_scheduler(self, output_dir: str) -> None:
+        if not self.saver.writes_shards:
+            super()._save_optimizer_and_scheduler(output_dir)  # type: ignore[misc]
+        elif self.args.should_save:  # type: ignore[attr-defined]
+            self.saver.save_scheduler(Path(output_dir))
+
+    def _finalize_training(self, *args: Any, **kwargs: Any) -> Any:
+        if self.saver.busy:
+            begin_s = time.perf_counter()
+            with self.session.events.phase("save"):
+                self.saver.finish()
+            self.session.metrics.clock.add_save_stall(time.perf_counter() - begin_s)
+        self.saver.close()
+        return super()._finalize_training(*args, **kwargs)  # type: ignore[misc]
 
     def _load_from_checkpoint(self, checkpoint: Any, *args: Any, **kwargs: Any) -> None:
         with stored.opening(checkpoint):
-            super()._load_from_checkpoint(checkpoint, *args, **kwargs)  # type: ignore[misc]
+            if starting.converts(checkpoint, self.session.plan):
+                self._convert_model(Path(checkpoint))
+            else:
+                super()._load_from_checkpoint(checkpoint, *args, **kwargs)  # type: ignore[misc]
         precision.cast_trainable(self.model, self.session.plan.model.trainable_dtype)  # type: ignore[attr-defined]
 
     def _load_optimizer_and_scheduler(self, checkpoint: Any) -> None:
         with stored.opening(checkpoint):
-            super()._load_optimizer_and_scheduler(checkpoint)  # type: ignore[misc]
+            if starting.converts(checkpoint, self.session.plan):
+                self._convert_optimizer(Path(checkpoint))
+            else:
+                super()._load_optimizer_and_scheduler(checkpoint)  # type: ignore[misc]
+
+    def _prepare_for_training(self, *args: Any, **kwargs: Any) -> Any:
+        prepared = super()._prepare_for_training(*args, **kwargs)  # type: ignore[misc]
+        if self.starts_from is not None:
+            with stored.opening(self.starts_from):
+                self._convert_model(self.starts_from)
+                self._convert_optimizer(self.starts_from)
+        return prepared
+
+    def _convert_model(self, checkpoint: Path) -> None:
+        starting.convert_model(self.model, checkpoint, self.session.plan)  # type: ignore[attr-defined]
+
+    def _convert_optimizer(self, checkpoint: Path) -> None:
+        starting.convert_optimizer(
+            self.model,  # type: ignore[attr-defined]
+            self.optimizer,  # type: ignore[attr-defined]
+            self.lr_scheduler,  # type: ignore[attr-defined]
+            checkpoint,
+            notice=self.session.notices.add,
+        )
 
     def _load_scaler(self, checkpoint: Any) -> None:
         with stored.opening(checkpoint):
@@ -109,7 +156,10 @@ class Recorded:
         best = self.state.best_model_checkpoint  # type: ignore[attr-defined]
         stored.check(Path(best))
         with stored.opening(best):
-            super()._load_best_model()  # type: ignore[misc]
+            if starting.converts(best, self.session.plan):
+                self._convert_model(Path(best))
+            else:
+                super()._load_best_model()  # type: ignore[misc]
         precision.cast_trainable(self.model, self.session.plan.model.trainable_dtype)  # type: ignore[attr-defined]
 
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:
@@ -122,25 +172,6 @@ class Recorded:
         state.best_model_checkpoint = None if best is None else str(best)
         return progress
 
-    def _seal(self) -> None:
-        """Rename the checkpoint that every rank has written."""
-        barrier()
-        folder, state = self.session.folder, self.state  # type: ignore[attr-defined]
-        best = checkpoints.best(folder, state.best_global_step, writing=state.global_step)
-        # Upstream asks the disk while other ranks write to it, and its ranks may get different answers.
-        state.best_model_checkpoint = None if best is None else str(best)
-        if state.is_world_process_zero:
-            checkpoints.seal(
-                folder,
-                state.global_step,
-                plan=self.session.plan,
-                model=self.accelerator.unwrap_model(self.model),  # type: ignore[attr-defined]
-                tokenizer=self.processing_class,  # type: ignore[attr-defined]
-                best=best,
-            )
-            checkpoints.rotate(folder, self.session.plan.training.get("save_total_limit"), best)
-        barrier()
-
 
 class Progress(TrainerCallback):
     """Notes what only a callback is told: the first step is near, a step is done."""
@@ -148,15 +179,25 @@ class Progress(TrainerCallback):
     def __init__(self, session: Session) -> None:
         self._session = session
         self.trainer: Any = None
+        self.load: Any = None
 
     def on_train_begin(self, _: Any, state: Any, *__: Any, **___: Any) -> None:
         precision.undo_upcast(self.trainer.model, self._session.plan)
-        world.check(self.trainer, self._session.plan)
+        world.check(self.trainer, self._session.plan, self.load)
+        path = self._session.folder.attempt(self._session.attempt).precision
+        self._precision = PrecisionReport(self.trainer, self._session.plan, path)
+        self._precision.prepared()
+        process_group.set_timeout(self._session.plan.process_group_timeout_s)
+        self.trainer.saver = Saver(self.trainer, self._session)
         self._session.events.end("prepare")
         self._session.events.begin("train", total_steps=state.max_steps)
         self._session.metrics.clock.restart()
 
+    def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
+        self._precision.before_step()
+
     def on_optimizer_step(self, *_: Any, **kwargs: Any) -> None:
+        self._precision.after_step()
         self._session.metrics.learning_rate = float(kwargs["optimizer"].param_groups[0]["lr"])
 
     def on_step_end(self, _args: Any, state: Any, *_: Any, **__: Any) -> None:

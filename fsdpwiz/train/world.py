@@ -17,9 +17,14 @@ from fsdpwiz.train.precision import trainable_dtypes
 Fault = tuple[str, Any, Any]
 
 
-def check(trainer: Any, plan: Plan) -> None:
-    """Raise FsdpwizError with the finding P010 unless the prepared `trainer` is as planned."""
+def check(trainer: Any, plan: Plan, load: Any | None = None) -> None:
+    """Raise FsdpwizError with the finding P010 unless the prepared `trainer` is as planned.
+
+    `load` is the streaming load that had to fill its shards.
+    """
     faults = list(_faults(trainer, plan))
+    if load is not None and load.calls != 1:
+        faults.append(("streaming loads of the model", 1, load.calls))
     if faults:
         raise FsdpwizError(_finding(trainer, faults))
 

@@ -74,22 +74,33 @@ def test_section(given: dict[str, Any], expected: dict[str, Any]) -> None:
     assert make_plan(**given).fsdp == expected
 
 
+QUANTISED = {"load_in_4bit": True, "bnb_4bit_quant_storage": "bfloat16"}
+
+
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("given", "loading", "mode"),
     [
-        ({"cluster": cuda(8)}, "rank0"),
-        ({"cluster": cpu(2)}, "rank0"),
-        ({"cluster": cuda(8), "fsdp": {"version": 1}}, "rank0"),
-        ({"cluster": cpu(2), "fsdp": {"version": 1}}, "every_rank"),
-        ({"cluster": cuda(8), "fsdp": None}, "every_rank"),
-        ({"cluster": cuda(1)}, "every_rank"),
-        ({"cluster": cuda(1), "fsdp": {"offload_params": True}}, "every_rank"),
+        ({"cluster": cuda(8)}, "streaming", "async"),
+        ({"cluster": cpu(2)}, "streaming", "async"),
+        ({"cluster": cuda(8), "fsdp": {"state_dict_type": "FULL_STATE_DICT"}}, "streaming", "sync"),
+        ({"cluster": cuda(8), "sft": {"optim": "schedule_free_adamw"}}, "streaming", "sync"),
+        ({"cluster": cuda(8), "peft": {"r": 8}}, "streaming", "async"),
+        ({"cluster": cuda(8), "peft": {"r": 8}, "quantization": QUANTISED}, "rank0", "async"),
+        ({"cluster": cuda(8), "peft": {"r": 8, "use_dora": True}}, "rank0", "async"),
+        ({"cluster": cuda(8), "peft": {"r": 8, "modules_to_save": ["lm_head"]}}, "rank0", "async"),
+        ({"cluster": cuda(8), "peft": {"r": 8, "init_lora_weights": "pissa"}}, "rank0", "async"),
+        ({"cluster": cuda(8), "sft": {"chat_template_path": "Qwen/Qwen3-0.6B"}}, "rank0", "async"),
+        ({"cluster": cuda(8), "sft": {"chat_template_path": "chat.jinja"}}, "streaming", "async"),
+        ({"cluster": cuda(8), "fsdp": {"version": 1}}, "rank0", "sync"),
+        ({"cluster": cpu(2), "fsdp": {"version": 1}}, "every_rank", "sync"),
+        ({"cluster": cuda(8), "fsdp": None}, "every_rank", "sync"),
+        ({"cluster": cuda(1)}, "every_rank", "sync"),
+        ({"cluster": cuda(1), "fsdp": {"offload_params": True}}, "streaming", "async"),
     ],
 )
-def test_loading(given: dict[str, Any], expected: str) -> None:
+def test_loading_and_checkpoints(given: dict[str, Any], loading: str, mode: str) -> None:
     plan = make_plan(**given)
-    assert plan.model.loading == expected
-    assert plan.checkpoint.mode == "sync"
+    assert (plan.model.loading, plan.checkpoint.mode) == (loading, mode)
 
 
 @pytest.mark.parametrize(

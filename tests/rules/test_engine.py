@@ -122,7 +122,7 @@ def test_errors_of_the_recipes_form_cannot_be_ignored() -> None:
 
 
 def test_warnings_of_the_recipes_form_can_be_ignored() -> None:
-    text = "model: {name_or_path: a/b, loading: streaming}\ndata: {name_or_path: a/b}\n"
+    text = "model: {name_or_path: a/b}\ndata: {name_or_path: a/b}\nlauncher: slurm\n"
     assert check(subject(text), ignore={"S006": "later"}, select=["S006"]).ignored == (("S006", "later"),)
     assert check(subject(text, verb="run"), ignore={"S006": "later"}, select=["S006"]).findings
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
+
 from fsdpwiz.runs.records import read
 from fsdpwiz.train.metrics import Metrics, StepClock
 
@@ -86,3 +88,18 @@ def test_waiting_for_batches_is_data_time() -> None:
     clock.end_step()
     assert 0.1 <= clock.record(None)["data_s"] < 0.2
     assert clock.record(None)["tokens_per_s"] is None
+
+
+def test_a_stall_within_a_step_is_no_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("fsdpwiz.train.metrics.time.perf_counter", lambda: now[0])
+    clock = StepClock()
+    now[0] += 5.0
+    clock.add_stall_within_step(2.0)
+    clock.end_step()
+    clock.add_save_stall(0.5)
+    assert clock.record(30) == {"tokens_per_s": 10.0, "step_s": 3.0, "data_s": 0.0, "save_stall_s": 2.5}
+    clock.restart()
+    now[0] += 1.0
+    clock.end_step()
+    assert clock.record(None)["step_s"] == 1.0

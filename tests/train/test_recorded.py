@@ -91,8 +91,8 @@ def test_chats_without_template_are_refused(bench: Any, tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     ("changes", "code"),
     [
-        ({"model": {"loading": "streaming"}}, "S006"),
-        ({"checkpoint": {"mode": "async", "staging_gb": None, "export_dtype": None}}, "S006"),
+        ({"model": {"loading": "streaming"}}, "F024"),
+        ({"checkpoint": {"mode": "async", "staging_gb": None, "export_dtype": None}}, "I034"),
         ({"kind": "DDP", "ranks": 2, "reduce_dtype": "bfloat16"}, "E028"),
     ],
 )

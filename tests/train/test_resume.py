@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from fsdpwiz.train.checksums import listed
 from tests.train.test_losses import LORA, QLORA
 
 pytestmark = pytest.mark.slow
@@ -208,13 +209,23 @@ SPOILT: dict[str, tuple[dict[str, Any], Any]] = {
 }
 
 
+def reseal(checkpoint: Path) -> None:
+    """Let the manifest list the files as they are now."""
+    path = checkpoint / "fsdpwiz.json"
+    manifest = json.loads(path.read_text())
+    path.unlink()
+    path.write_text(json.dumps({**manifest, "files": listed(checkpoint, {})}))
+
+
 @pytest.mark.parametrize("name", SPOILT)
 def test_a_spoilt_checkpoint_is_one_finding_and_runs_nothing(name: str, bench: Any, tmp_path: Path) -> None:
+    """Also one whose manifest was changed with it: nothing in it is run."""
     how, spoil = SPOILT[name]
     saving = {"save_strategy": "steps", "save_steps": 2}
     bench.train(str(tmp_path / "run"), bench.plan(**how, training={"max_steps": 2, **saving}))
     plan = bench.plan(**how, training={"max_steps": 4, **saving})
     spoil(tmp_path / "run" / "checkpoints" / "step-2", tmp_path / "mark")
+    reseal(tmp_path / "run" / "checkpoints" / "step-2")
     refused = bench.ranks.train(plan, tmp_path / "run", attempt=2)
     assert [report["finding"] and report["finding"]["code"] for report in refused.ranks] == ["I032"] * len(
         refused.ranks
@@ -239,3 +250,91 @@ def test_whole_files_of_fsdp_are_opened_safely(name: str, tmp_path: Path) -> Non
     (finding,) = caught.value.findings
     assert finding.code == "I032" and "posix.mkdir" in finding.message
     assert not (tmp_path / "mark").exists()
+
+
+def flipped(name: str) -> Any:
+    def spoil(checkpoint: Path) -> None:
+        path = checkpoint / name
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 16
+        path.write_bytes(data)
+
+    return spoil
+
+
+def removed(name: str) -> Any:
+    return lambda checkpoint: (checkpoint / name).unlink()
+
+
+def shortened(name: str) -> Any:
+    return lambda checkpoint: os.truncate(checkpoint / name, (checkpoint / name).stat().st_size - 1)
+
+
+DAMAGED: dict[str, tuple[dict[str, Any], Any, str]] = {
+    "bit-of-a-shard": (SHARDED, flipped("optimizer_0/__1_0.distcp"), "its checksum differs"),
+    "bit-of-the-weights": ({}, flipped("model.safetensors"), "its checksum differs"),
+    "bit-of-the-scheduler": (SHARDED, flipped("scheduler.pt"), "its checksum differs"),
+    "shard-shortened": (SHARDED, shortened("pytorch_model_fsdp_0/__0_0.distcp"), "bytes"),
+    "shard-missing": (SHARDED, removed("pytorch_model_fsdp_0/__1_0.distcp"), "is missing"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_the_checkpoint_before_a_damaged_one_is_used(name: str, bench: Any, tmp_path: Path) -> None:
+    how, spoil, reason = DAMAGED[name]
+    whole = bench.once(bench.plan(**how, training={"max_steps": STEPS}))
+    saving = {"save_strategy": "steps", "save_steps": 2}
+    bench.train(str(tmp_path / "run"), bench.plan(**how, training={"max_steps": 4, **saving}))
+    spoil(tmp_path / "run" / "checkpoints" / "step-4")
+    resumed = bench.train(
+        str(tmp_path / "run"), bench.plan(**how, training={"max_steps": STEPS, **saving}), attempt=2
+    )
+    assert resumed.column("step", attempt=2) == [3, 4, 5, 6]
+    assert resumed.column("loss", attempt=2) == pytest.approx(whole.column("loss")[2:], abs=2e-6)
+    (line,) = resumed.folder.attempt(2).findings.read_text().splitlines()
+    notice = json.loads(line)
+    assert (notice["code"], notice["severity"]) == ("I032", "warning")
+    assert reason in notice["message"] and "goes on from `step-2`" in notice["message"]
+
+
+def test_without_a_sound_checkpoint_nothing_is_trained(bench: Any, tmp_path: Path) -> None:
+    saving = {"save_strategy": "steps", "save_steps": 2}
+    plan = bench.plan(**SHARDED, training={"max_steps": 4, **saving})
+    outcome = bench.train(str(tmp_path / "run"), plan)
+    for step in (2, 4):
+        flipped("optimizer_0/__0_0.distcp")(outcome.folder.checkpoint(step))
+    refused = bench.ranks.train(plan, tmp_path / "run", attempt=2)
+    assert [report["finding"]["code"] for report in refused.ranks] == ["I032", "I032"]
+    assert "step-4" in refused.ranks[0]["finding"]["message"]
+
+
+ASYNC = {"checkpoint": {"mode": "async", "staging_gb": None, "export_dtype": None}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({**SHARDED, **ASYNC}, {"kind": "FSDP2", "ranks": 4}),
+        ({**SHARDED, **ASYNC, "peft": LORA}, {**SHARDED, "peft": LORA}),
+        (
+            {**SHARDED, **ASYNC, "peft": LORA, "fsdp": {"activation_checkpointing": True}},
+            {**SHARDED, **ASYNC, "peft": LORA, "fsdp": {"activation_checkpointing": True}},
+        ),
+        ({**QLORA_FSDP2, **ASYNC}, QLORA_FSDP2),
+        (SHARDED, {**SHARDED, **ASYNC}),
+    ],
+)
+def test_checkpoints_written_beside_the_steps(
+    before: dict[str, Any], after: dict[str, Any], bench: Any, tmp_path: Path
+) -> None:
+    """Saved before every step, evaluated in between: the same training, and it can be gone on from."""
+    plain = {key: value for key, value in before.items() if key not in ("checkpoint", "fsdp")}
+    whole = bench.once(bench.plan(**plain, training={"max_steps": STEPS}))
+    busy = {"save_strategy": "steps", "save_steps": 1, "save_total_limit": 2}
+    saved = bench.train(str(tmp_path / "run"), bench.plan(**before, training={"max_steps": SAVED, **busy}))
+    assert saved.column("loss") == pytest.approx(whole.column("loss")[:SAVED], abs=2e-6)
+    assert sorted(path.name for path in saved.folder.checkpoints.iterdir()) == ["step-3", "step-4"]
+    resumed = bench.train(
+        str(tmp_path / "run"), bench.plan(**after, training={"max_steps": STEPS, **busy}), attempt=2
+    )
+    assert resumed.column("loss", attempt=2) == pytest.approx(whole.column("loss")[SAVED:], abs=2e-6)

@@ -56,19 +56,20 @@ def write_rows(folder: Path, count: int = 48) -> dict[str, Path]:
     return paths
 
 
-def write_model(folder: Path, *, seed: int = 0, tied: bool = False) -> Path:
-    """Save model and tokenizer as a model folder."""
+def write_model(folder: Path, *, seed: int = 0, tied: bool = False, **sizes: int) -> Path:
+    """Save model and tokenizer as a model folder; `sizes` of LlamaConfig take the place of ours."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
     tokenizer = _tokenizer()
     torch.manual_seed(seed)
     config = LlamaConfig(
-        hidden_size=64,
-        intermediate_size=176,
+        hidden_size=sizes.get("hidden_size", 64),
+        intermediate_size=sizes.get("intermediate_size", 176),
         num_hidden_layers=3,
         num_attention_heads=4,
         num_key_value_heads=2,
+        head_dim=16,
         vocab_size=512,
         max_position_embeddings=256,
         tie_word_embeddings=tied,

@@ -210,21 +210,23 @@ def _display() -> Display:
 
 def _answer(attempted: Attempted, findings: tuple[Finding, ...]) -> int:
     outcome, run = attempted.outcome, attempted.run
-    if outcome.finding is not None:
-        findings = (*findings, outcome.finding)
+    findings = (*findings, *outcome.noticed, *([outcome.finding] if outcome.finding is not None else ()))
     _document(attempted, findings)
     if outcome.survivors:
         out.warn(f"processes that could not be ended: {', '.join(map(str, outcome.survivors))}")
     if outcome.state == "finished":
         out.data(report(attempted.plan, run, outcome))
+        out.findings(outcome.noticed)
         if outcome.finding is not None:
             out.findings([outcome.finding])
         return exit_code([outcome.finding] if outcome.finding else [], strict=False)
     if outcome.state == "cancelled":
+        out.findings(outcome.noticed)
         out.warn(f"interrupted; {_how_to_go_on(run)}")
         return exit_codes.INTERRUPTED
     if outcome.traceback:
         out.warn(outcome.traceback.rstrip())
+    out.findings(outcome.noticed)
     if outcome.finding is not None:
         out.findings([replace(outcome.finding, evidence=())])
     out.note(f"the run's files are in {run.root}; {_how_to_go_on(run)}")

@@ -58,11 +58,6 @@ _UNMERGEABLE = (
 )  # fmt: skip
 
 ROWS: tuple[NotObeyed, ...] = (
-    NotObeyed(
-        "model.loading", _is("streaming"), "streaming loads are not built; `rank0` and `every_rank` work"
-    ),
-    NotObeyed("checkpoint.mode", _is("async"), "asynchronous checkpoints are not built; `sync` works"),
-    NotObeyed("checkpoint.staging_gb", _given, "only asynchronous checkpoints have a staging buffer"),
     NotObeyed("launcher", _is("slurm"), "the Slurm launcher is not built; `local` on each node works"),
     *(NotObeyed(f"parallelism.{axis}_size", _above_one, _AXIS) for axis in ("tp", "cp", "sp")),
     NotObeyed("peft.peft_type", _not("LORA"), "only LoRA is built"),

@@ -28,11 +28,15 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """Elements of a tensor that this process holds: `values` is flat and begins at element `start`."""
+    """Elements of a tensor that this process holds: `values` is flat and begins at element `start`.
+
+    Of the ranks that hold the same elements one is `primary`.
+    """
 
     name: str
     start: int
     values: torch.Tensor
+    primary: bool = True
 
 
 class State(Protocol):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import nn
 from torch.distributed.fsdp import FlatParameter, FullyShardedDataParallel
 
@@ -83,6 +84,12 @@ def local_runs(unit: FullyShardedDataParallel) -> dict[tuple[int, str], tuple[in
             values = shard[part.offset_in_shard : part.offset_in_shard + part.numel_in_shard]
             runs[id(info.module), info.param_name] = (part.intra_param_start_idx, values)
     return runs
+
+
+def is_first_copy(unit: FullyShardedDataParallel) -> bool:
+    """Whether this rank is in the first of the groups that hold the same shards: HYBRID has several."""
+    group = getattr(unit, "_inter_node_pg", None)
+    return group is None or dist.get_rank(group) == 0
 
 
 def _trainable(flat: Any) -> list[bool]:

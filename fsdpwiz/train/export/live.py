@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import nn
 from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.distributed.tensor import DTensor, Replicate, Shard
@@ -87,19 +88,21 @@ class LiveWeights:
                 for slot in chosen:
                     yield slot, _unpacked(slot, slot.tensor.detach())
 
-    def local(self, wanted: Iterable[str]) -> Iterator[tuple[Slot, int, torch.Tensor]]:
-        """This rank's own part of the wanted slots `in_runs`: where it begins, flat values. No collective."""
+    def local(self, wanted: Iterable[str]) -> Iterator[tuple[Slot, int, torch.Tensor, bool]]:
+        """This rank's own part of the wanted slots `in_runs`: where it begins, flat values, whether of the
+        ranks that hold the same this is the first. No collective.
+        """
         wanted = frozenset(wanted)
         for slot in self._own_slots:
             if slot.name in wanted and slot.in_runs:
                 start, values = _run(slot.tensor)
-                yield slot, start, values
+                yield slot, start, values, _is_first_copy(slot.tensor)
         for unit, slots in zip(self.units, self._unit_slots, strict=True):
-            runs = fsdp1.local_runs(unit)
+            runs, first = fsdp1.local_runs(unit), fsdp1.is_first_copy(unit)
             for slot in slots:
                 if slot.name in wanted and slot.in_runs and (id(slot.module), slot.attribute) in runs:
                     start, values = runs[id(slot.module), slot.attribute]
-                    yield slot, start, values
+                    yield slot, start, values, first
 
 
 def whole(tensor: torch.Tensor) -> torch.Tensor:
@@ -139,6 +142,15 @@ def _run(tensor: torch.Tensor) -> tuple[int, torch.Tensor]:
     _, offset = compute_local_shape_and_global_offset(tensor.shape, tensor.device_mesh, tensor.placements)
     row_elements = torch.Size(tensor.shape[1:]).numel()
     return (offset[0] * row_elements if offset else 0), tensor.to_local().reshape(-1)
+
+
+def _is_first_copy(tensor: torch.Tensor) -> bool:
+    """Whether no rank before this one holds the same elements."""
+    if not isinstance(tensor, DTensor):
+        return not dist.is_initialized() or dist.get_rank() == 0
+    place = tensor.device_mesh.get_coordinate() or ()
+    copies = (at for at, kind in zip(place, tensor.placements, strict=True) if isinstance(kind, Replicate))
+    return not any(copies)
 
 
 def _own_slots(root: nn.Module, managed: frozenset[tuple[int, str]]) -> Iterator[Slot]:

@@ -33,7 +33,8 @@ from fsdpwiz.train.export.verify import Compared
 class ExportReport:
     """What stands in the run folder now.
 
-    On rank 0 alone: `pushed`, the commit's address, and `findings`, which stopped nothing (P012).
+    `gathered` says why rank 0 gathered the weights, None where each rank wrote its own rows. On rank 0
+    alone: `pushed`, the commit's address, and `findings`, which stopped nothing (P012).
     """
 
     model: Path
@@ -44,6 +45,7 @@ class ExportReport:
     tensors: int
     compared_blocks: int
     seconds: float
+    gathered: str | None = None
     pushed: str | None = None
     findings: tuple[Finding, ...] = ()
 
@@ -203,6 +205,7 @@ def _report(
         tensors=compared.tensors,
         compared_blocks=compared.blocks,
         seconds=time.monotonic() - started,
+        gathered=compared.gathered,
         pushed=pushed,
         findings=findings,
     )

@@ -92,22 +92,43 @@ def _stored(path: Path, given: Mapping[str, Any], data_start: int, size_bytes: i
     return stored
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """A file before its data: the bytes it begins with, the byte at which each tensor begins, its size."""
+
+    header: bytes
+    offsets: Mapping[str, int]
+    size_bytes: int
+
+    @classmethod
+    def of(cls, entries: Iterable[Entry]) -> Layout:
+        """The same for the same entries, on whichever rank."""
+        entries = sorted(entries, key=lambda entry: -entry.dtype.itemsize)
+        offsets, header = _layout(entries)
+        text = json.dumps({"__metadata__": {"format": "pt"}, **header}, separators=(",", ":")).encode()
+        text += b" " * (-len(text) % 8)
+        start = 8 + len(text)
+        return cls(
+            header=struct.pack("<Q", len(text)) + text,
+            offsets={name: start + offset for name, offset in offsets.items()},
+            size_bytes=start + sum(entry.size_bytes for entry in entries),
+        )
+
+
 class SafetensorsWriter:
     """One file whose tensors arrive one after the other; the header is written first."""
 
     def __init__(self, path: Path, entries: Iterable[Entry]) -> None:
-        self._offsets, header = _layout(sorted(entries, key=lambda entry: -entry.dtype.itemsize))
-        text = json.dumps({"__metadata__": {"format": "pt"}, **header}, separators=(",", ":")).encode()
-        text += b" " * (-len(text) % 8)
+        layout = Layout.of(entries)
+        self._offsets = layout.offsets
         self._stream = path.open("wb", buffering=0)
-        self._data_start = 8 + len(text)
-        self._stream.write(struct.pack("<Q", len(text)) + text)
+        self._stream.write(layout.header)
 
     def put(self, entry: Entry, tensor: torch.Tensor) -> None:
         """Write one tensor, block by block; ValueError where it is not what the header says."""
         if tuple(tensor.shape) != entry.shape:
             raise ValueError(f"`{entry.name}` has shape {list(tensor.shape)}, expected {list(entry.shape)}")
-        self._stream.seek(self._data_start + self._offsets[entry.name])
+        self._stream.seek(self._offsets[entry.name])
         flat, unsynced_bytes = tensor.detach().reshape(-1), 0
         for block in flat.split(BLOCK_BYTES // entry.dtype.itemsize):
             # A copy: torch will not free a storage that numpy has seen, and FSDP1 frees what it lent.

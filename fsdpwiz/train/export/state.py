@@ -52,12 +52,14 @@ class LiveState:
     def pieces(self) -> Iterator[Piece]:
         own = {slot.name for slot in self._weights.slots if slot.in_runs}
         own = {name for name, target in self._targets.items() if name in own and not target.changed}
-        for slot, start, values in self._weights.local(own):
-            yield Piece(name=self._targets[slot.name].entry.name, start=start, values=values)
+        for slot, start, values, primary in self._weights.local(own):
+            target = self._targets[slot.name]
+            yield Piece(name=target.entry.name, start=start, values=values, primary=primary and target.first)
         for slot, tensor in self._weights.gather(set(self._targets) - own):
             if self._ranks.first:
                 name = self._targets[slot.name].entry.name
-                yield Piece(name=name, start=0, values=self._final(slot, tensor).reshape(-1))
+                first = self._targets[slot.name].first
+                yield Piece(name=name, start=0, values=self._final(slot, tensor).reshape(-1), primary=first)
 
     def _final(self, slot: Slot, tensor: torch.Tensor) -> torch.Tensor:
         target = self._targets[slot.name]

@@ -25,10 +25,11 @@ REAL_LOAD_LIMIT_BYTES = 1_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """What was compared, over all ranks."""
+    """What was compared, over all ranks; `gathered` says why rank 0 had to gather the weights, if it had."""
 
     tensors: int
     blocks: int
+    gathered: str | None = None
 
 
 def verify(state: State, folder: Path, architecture: Architecture, ranks: Ranks) -> Compared:

@@ -117,7 +117,7 @@ def _trained(plan: Plan, accelerator: Any) -> Any:
 
     from fsdpwiz.train import model as models
 
-    model = models.load_model(plan)
+    model = models.load_model(plan).model
     if plan.quantization is not None:
         for parameter in model.parameters():
             parameter.requires_grad = False

@@ -15,7 +15,7 @@ def memory_limit_bytes(root: Path) -> int | None:
     limits = [
         limit
         for controller, name in (("", "memory.max"), ("memory", "memory.limit_in_bytes"))
-        for folder in _own_folders(root, controller)
+        for folder in own_folders(root, controller)
         if (limit := _number(folder / name)) is not None and 0 < limit < _NO_LIMIT_BYTES
     ]
     return min(limits, default=None)
@@ -24,8 +24,8 @@ def memory_limit_bytes(root: Path) -> int | None:
 def cpu_quota(root: Path) -> float | None:
     """The least CPU quota on the way up, in CPUs, None without one."""
     quotas = [
-        *(_quota_v2(folder) for folder in _own_folders(root, "")),
-        *(_quota_v1(folder) for folder in _own_folders(root, "cpu")),
+        *(_quota_v2(folder) for folder in own_folders(root, "")),
+        *(_quota_v1(folder) for folder in own_folders(root, "cpu")),
     ]
     return min((quota for quota in quotas if quota is not None and quota > 0), default=None)
 
@@ -42,17 +42,13 @@ def _quota_v1(folder: Path) -> float | None:
     return quota / period if quota is not None and period and quota > 0 else None
 
 
-def _own_folders(root: Path, controller: str) -> Iterable[Path]:
+def own_folders(root: Path, controller: str) -> Iterable[Path]:
     """The folders of this process's group and those above it; `controller` "" is cgroup v2."""
     own, mount = _own_path(root, controller), _mount(root, controller)
     if own is None or mount is None:
         return ()
     mounted_root, mount_point = mount
-    # Inside a container the mount may already begin at (or below) this process's group.
-    inner = (
-        own.removeprefix(mounted_root.rstrip("/")) if own.startswith(mounted_root.rstrip("/") + "/") else own
-    )
-    inner = "" if own == mounted_root else inner
+    inner = _below(own, mounted_root)
     top = root / mount_point.lstrip("/")
     steps = [part for part in inner.split("/") if part not in ("", ".", "..")]
     return [top.joinpath(*steps[:depth]) for depth in range(len(steps), -1, -1)]

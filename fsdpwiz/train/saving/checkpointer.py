@@ -1,0 +1,109 @@
+"""The checkpoints of one training, one at a time, beside its steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.distributed.checkpoint.state_dict import StateDictOptions, get_optimizer_state_dict
+
+from fsdpwiz.plan.types import Plan
+from fsdpwiz.train.headroom import headroom_bytes
+from fsdpwiz.train.saving.agreement import Agreement
+from fsdpwiz.train.saving.save import Checksums, Part, Save
+from fsdpwiz.train.saving.staging import Staging
+
+MODEL_FOLDER, OPTIMIZER_FOLDER = "pytorch_model_fsdp_0", "optimizer_0"
+PATIENCE_S = 7200.0
+
+
+def takes(plan: Plan) -> bool:
+    """Whether checkpoints of this plan are written here: those of FSDP2 in shards."""
+    sharded = (plan.fsdp or {}).get("state_dict_type") == "SHARDED_STATE_DICT"
+    return plan.world.distributed_type == "FSDP2" and sharded
+
+
+class Checkpointer:
+    """Building one is collective. `stalled` is told every time span that training was kept waiting."""
+
+    def __init__(self, plan: Plan, stalled: Callable[[float], None]) -> None:
+        self._agreement = Agreement(max(PATIENCE_S, plan.process_group_timeout_s))
+        self._stalled = stalled
+        self._limit_gb = plan.checkpoint.staging_gb
+        self._ranks_per_node = plan.world.ranks_per_node
+        self._staging = Staging(pinned=plan.world.device == "cuda")
+        self._hooked: Any = None
+        self._save: Save | None = None
+        self.copied_bytes = 0
+
+    def begin(
+        self,
+        folder: Path,
+        model: Any,
+        optimizer: Any,
+        *,
+        adapter_only: bool,
+        complete: Callable[[Checksums], None],
+    ) -> None:
+        """Begin to write the state of now into `folder`; `complete` follows on rank 0. Collective.
+
+        Until the next step of `optimizer` nothing may change the parameters or its state.
+        """
+        if self._save is not None:
+            raise RuntimeError("the checkpoint before was not waited for")
+        states = _states(model, optimizer, adapter_only=adapter_only)
+        parts = [Part(folder / name, state) for name, state in states.items()]
+        self._hook(optimizer)
+        self._staging.begin(self._limit_bytes(states))
+        self._save = Save(parts, self._agreement, complete=complete)
+        self._save.start()
+
+    def wait(self) -> None:
+        """Return when nothing is being written any more; raises what a save failed by, on every rank."""
+        if self._save is not None:
+            save, self._save = self._save, None
+            try:
+                save.wait()
+            finally:
+                self.copied_bytes += save.copied_bytes
+
+    def _hook(self, optimizer: Any) -> None:
+        inner = getattr(optimizer, "optimizer", optimizer)
+        if self._hooked is not inner:
+            self._hooked = inner
+            inner.register_step_pre_hook(self._before_step)
+
+    def _before_step(self, *_: Any) -> None:
+        if self._save is not None:
+            begin_s = time.perf_counter()
+            self._save.settle(self._staging.copy)
+            self._stalled(time.perf_counter() - begin_s)
+
+    def _limit_bytes(self, states: Mapping[str, Any]) -> int:
+        state_bytes = sum(_local_bytes(state) for state in states.values())
+        if self._limit_gb is not None:
+            return min(int(self._limit_gb * 1e9), state_bytes)
+        return min(headroom_bytes() // self._ranks_per_node, state_bytes)
+
+
+def _states(model: Any, optimizer: Any, *, adapter_only: bool) -> dict[str, Any]:
+    """Model and optimizer as Accelerate saves them (1.15, utils/fsdp_utils.py), their tensors live."""
+    from accelerate.utils.fsdp_utils import _get_model_state_dict
+
+    options = StateDictOptions(full_state_dict=False, cpu_offload=False)
+    with torch.no_grad():
+        weights = _get_model_state_dict(model, adapter_only=adapter_only, sd_options=options)
+        moments = get_optimizer_state_dict(model, optimizer, options=options)
+    return {MODEL_FOLDER: {"model": weights}, OPTIMIZER_FOLDER: {"optimizer": moments}}
+
+
+def _local_bytes(state: Any) -> int:
+    if isinstance(state, Mapping):
+        return sum(_local_bytes(value) for value in state.values())
+    if not isinstance(state, torch.Tensor):
+        return 0
+    local = state.to_local() if hasattr(state, "to_local") else state
+    return int(local.numel() * local.element_size()) + 64
