@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fsdpwiz.runs.records import append
+from fsdpwiz.train.optimizer_timer import HostTimer, OptimizerTimer
 
 _LOGGED = ("loss", "grad_norm", "eval_loss")
 
@@ -17,10 +18,14 @@ class StepClock:
 
     `step_s` runs from the end of the step before (or of what followed it) to the end of this
     one, `data_s` is the part of it spent waiting for batches, `save_stall_s` what saves kept the
-    loop waiting: after this step, or before its optimizer's step, which `step_s` leaves out.
+    loop waiting: after this step, or before its optimizer's step, which `step_s` leaves out. `optimizer_s`
+    is the part in the optimizer's step, null where it is not known yet; the rest is forward and backward.
+    On a GPU it is that of the newest step that the GPU has finished, mostly the one before.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, timer: OptimizerTimer | None = None) -> None:
+        self._optimizer = timer or HostTimer()
+        self._in_optimizer = False
         self._begin_s = time.perf_counter()
         self._step_s: float | None = None
         self._data_s = 0.0
@@ -54,6 +59,16 @@ class StepClock:
     def add_stall_within_step(self, seconds: float) -> None:
         self._save_stall_s += seconds
         self._stall_within_s += seconds
+        if self._in_optimizer:
+            self._optimizer.begin()
+
+    def begin_optimizer(self) -> None:
+        self._in_optimizer = True
+        self._optimizer.begin()
+
+    def end_optimizer(self) -> None:
+        self._in_optimizer = False
+        self._optimizer.end()
 
     def record(self, tokens: int | None) -> dict[str, Any]:
         """The time columns of the step that ended."""
@@ -63,6 +78,7 @@ class StepClock:
             "tokens_per_s": _rounded(rate, 1),
             "step_s": _rounded(step_s, 6),
             "data_s": _rounded(self._data_s, 6),
+            "optimizer_s": _rounded(self._optimizer.take(), 6),
             "save_stall_s": _rounded(self._save_stall_s, 6),
         }
 
@@ -90,14 +106,16 @@ class Metrics:
     trainer has read because it logs them, else null.
     """
 
-    def __init__(self, path: Path, *, attempt: int, writes: bool) -> None:
+    def __init__(
+        self, path: Path, *, attempt: int, writes: bool, timer: OptimizerTimer | None = None
+    ) -> None:
         self._path = path
         self._attempt = attempt
         self._writes = writes
         self._tokens_before = 0
         self._held = False
         self._logged: dict[str, float] = {}
-        self.clock = StepClock()
+        self.clock = StepClock(timer)
         self.learning_rate: float | None = None
 
     def note(self, logs: Mapping[str, float]) -> None:

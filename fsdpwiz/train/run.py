@@ -83,6 +83,7 @@ def _start(plan: Plan, folder: RunFolder, attempt: int, rank: int, events: Event
     from fsdpwiz.train.configuration import configuration
     from fsdpwiz.train.metrics import Metrics
     from fsdpwiz.train.notices import Notices
+    from fsdpwiz.train.optimizer_timer import timer_of
     from fsdpwiz.train.process_group import barrier
     from fsdpwiz.train.trainer import Session
 
@@ -90,7 +91,8 @@ def _start(plan: Plan, folder: RunFolder, attempt: int, rank: int, events: Event
     if rank == 0:
         checkpoints.clear_incomplete(folder)
     barrier()
-    metrics = Metrics(folder.metrics, attempt=attempt, writes=rank == 0)
+    timer = timer_of(plan.world.device)
+    metrics = Metrics(folder.metrics, attempt=attempt, writes=rank == 0, timer=timer)
     notices = Notices(folder.attempt(attempt).findings, writes=rank == 0)
     session = Session(
         plan=plan, folder=folder, attempt=attempt, events=events, metrics=metrics, notices=notices

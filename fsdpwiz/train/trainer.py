@@ -195,8 +195,10 @@ class Progress(TrainerCallback):
 
     def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
         self._precision.before_step()
+        self._session.metrics.clock.begin_optimizer()
 
     def on_optimizer_step(self, *_: Any, **kwargs: Any) -> None:
+        self._session.metrics.clock.end_optimizer()
         self._precision.after_step()
         self._session.metrics.learning_rate = float(kwargs["optimizer"].param_groups[0]["lr"])
 

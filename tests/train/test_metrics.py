@@ -9,6 +9,7 @@ import pytest
 
 from fsdpwiz.runs.records import read
 from fsdpwiz.train.metrics import Metrics, StepClock
+from fsdpwiz.train.optimizer_timer import DeviceTimer
 
 
 def metrics(tmp_path: Path, *, writes: bool = True) -> Metrics:
@@ -32,7 +33,7 @@ def test_a_line_per_step_with_what_is_known(tmp_path: Path) -> None:
     )
     assert set(first) == {
         *("time", "attempt", "step", "loss", "learning_rate", "grad_norm", "eval_loss"),
-        *("tokens", "tokens_per_s", "step_s", "data_s", "save_stall_s"),
+        *("tokens", "tokens_per_s", "step_s", "data_s", "optimizer_s", "save_stall_s"),
     }
 
 
@@ -98,8 +99,72 @@ def test_a_stall_within_a_step_is_no_part_of_it(monkeypatch: pytest.MonkeyPatch)
     clock.add_stall_within_step(2.0)
     clock.end_step()
     clock.add_save_stall(0.5)
-    assert clock.record(30) == {"tokens_per_s": 10.0, "step_s": 3.0, "data_s": 0.0, "save_stall_s": 2.5}
+    assert clock.record(30) == {
+        "tokens_per_s": 10.0,
+        "step_s": 3.0,
+        "data_s": 0.0,
+        "optimizer_s": None,
+        "save_stall_s": 2.5,
+    }
     clock.restart()
     now[0] += 1.0
     clock.end_step()
     assert clock.record(None)["step_s"] == 1.0
+
+
+def test_the_optimizers_part_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without what a save kept it waiting, which comes between its begin and its first change."""
+    now = [100.0]
+    monkeypatch.setattr("fsdpwiz.train.metrics.time.perf_counter", lambda: now[0])
+    clock = StepClock()
+    now[0] += 3.0
+    clock.begin_optimizer()
+    now[0] += 2.0
+    clock.add_stall_within_step(2.0)
+    now[0] += 0.25
+    clock.end_optimizer()
+    clock.end_step()
+    record = clock.record(None)
+    assert (record["step_s"], record["optimizer_s"], record["save_stall_s"]) == (3.25, 0.25, 2.0)
+    clock.restart()
+    clock.end_step()
+    assert clock.record(None)["optimizer_s"] is None
+
+
+class Event:
+    """A CUDA event whose time is the order in which it was recorded."""
+
+    recorded = 0
+    finished = 0
+
+    def record(self) -> None:
+        Event.recorded += 1
+        self.number = Event.recorded
+
+    def query(self) -> bool:
+        return self.number <= Event.finished
+
+    def elapsed_time(self, end: Event) -> float:
+        return (end.number - self.number) * 1e3
+
+
+def test_nobody_waits_for_a_gpu_to_know_its_optimizer(monkeypatch: pytest.MonkeyPatch) -> None:
+    timer = DeviceTimer()
+    monkeypatch.setattr(DeviceTimer, "_event", staticmethod(_recorded))
+    timer.begin()
+    timer.end()
+    assert timer.take() is None
+    Event.finished = 2
+    timer.begin()
+    timer.begin()
+    timer.end()
+    assert timer.take() == 1.0
+    assert timer.take() is None
+    Event.finished = Event.recorded
+    assert timer.take() == 1.0
+
+
+def _recorded() -> Event:
+    event = Event()
+    event.record()
+    return event

@@ -48,6 +48,14 @@ def test_phases_of_saves_and_evaluations(bench: Any) -> None:
     assert {path.name for path in outcome.folder.checkpoints.iterdir()} == {"step-3", "step-6"}
 
 
+@pytest.mark.parametrize("kind", ["FSDP2", "FSDP1"])
+def test_where_the_time_of_a_step_goes(kind: str, bench: Any) -> None:
+    for line in bench.once(bench.plan(kind=kind, ranks=2)).metrics():
+        assert line["optimizer_s"] > 0 and line["data_s"] > 0
+        assert line["optimizer_s"] + line["data_s"] < line["step_s"]
+        assert line["tokens_per_s"] == pytest.approx(line["tokens"] / line["step_s"], abs=0.1)
+
+
 def test_the_manifest_says_who_wrote_the_checkpoint(bench: Any) -> None:
     plan = bench.plan(kind="FSDP2", ranks=2, training={"save_strategy": "steps", "save_steps": 2})
     checkpoint = bench.train("manifest", plan).folder.checkpoint(2)
