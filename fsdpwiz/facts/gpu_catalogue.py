@@ -1,7 +1,8 @@
 """The shipped catalogue of GPUs (catalog/gpus.json), looked up by any name people and tools give them.
 
 `memory_bytes` is what NVML reports as total with ECC at its default; `aliases` are NVML's names and
-the types that clusters give to Slurm's Gres.
+the types that clusters give to Slurm's Gres. `half_flops` is the maker's figure for dense matrix work of
+16-bit numbers summed in float32, in operations a second; of a name for several cards that of the fastest.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ class CataloguedGpu:
     aliases: tuple[str, ...]
     memory_bytes: int
     compute_capability: tuple[int, int]
+    half_flops: float
 
     @property
     def bf16(self) -> bool:
@@ -41,6 +43,7 @@ def catalogued_gpus() -> tuple[CataloguedGpu, ...]:
             aliases=tuple(entry["aliases"]),
             memory_bytes=entry["memory_mib"] * 2**20,
             compute_capability=(entry["compute_capability"][0], entry["compute_capability"][1]),
+            half_flops=entry["half_tflops"] * 1e12,
         )
         for entry in document["gpus"]
     )

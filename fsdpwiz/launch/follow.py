@@ -19,6 +19,43 @@ _WITHIN_TRAINING = frozenset({"evaluate", "save"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Breakdown:
+    """Where the time of an attempt's steps went, in seconds, all of its steps together.
+
+    `step_s` has none of loading, evaluation and saving in it; `data_s` and `optimizer_s` are parts of it,
+    the rest is forward and backward; `save_stall_s` comes on top. The first step is left out where there
+    are more: it makes what later ones find.
+    """
+
+    steps: int = 0
+    tokens: int = 0
+    step_s: float = 0.0
+    data_s: float = 0.0
+    optimizer_s: float = 0.0
+    save_stall_s: float = 0.0
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        """Of all ranks together."""
+        return self.tokens / self.step_s if self.step_s and self.tokens else None
+
+    @property
+    def tokens_per_step(self) -> float | None:
+        return self.tokens / self.steps if self.steps and self.tokens else None
+
+    def plus(self, record: dict[str, Any]) -> Breakdown:
+        """With another line of the metrics."""
+        return Breakdown(
+            steps=self.steps + 1,
+            tokens=self.tokens + (_whole(record.get("tokens")) or 0),
+            **{
+                name: getattr(self, name) + max(number(record.get(name)) or 0.0, 0.0)
+                for name in ("step_s", "data_s", "optimizer_s", "save_stall_s")
+            },
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """One look at a run.
 
@@ -27,7 +64,8 @@ class Progress:
     `step` is the last one whose metrics are there, `first_step` the first of this attempt. `loss`
     is the newest one, `first_loss` that of the lowest step. `memory_bytes` is the highest
     peak of a rank in this attempt: of its GPU, or resident where there is no GPU. `exported`:
-    rank 0 has come to the end of the export, which it only does with a verified model.
+    rank 0 has come to the end of the export, which it only does with a verified model. `breakdown` is
+    this attempt's.
     """
 
     phase: str | None = None
@@ -42,6 +80,7 @@ class Progress:
     memory_bytes: int | None = None
     on_gpu: bool = False
     exported: bool = False
+    breakdown: Breakdown | None = None
 
     @property
     def seconds_left(self) -> float | None:
@@ -70,6 +109,7 @@ class Follower:
         self._gpu_peak_bytes: int | None = None
         self._exported = False
         self._furthest: tuple[str, float] | None = None
+        self._breakdown: Breakdown | None = None
 
     def look(self) -> Progress:
         """The present state; cheap where nothing was appended."""
@@ -99,6 +139,7 @@ class Follower:
             memory_bytes=gpu if gpu is not None else self._rss_peak_bytes,
             on_gpu=gpu is not None,
             exported=self._exported,
+            breakdown=self._breakdown,
         )
 
     def _onward(self, phase: tuple[str, float]) -> tuple[str, float]:
@@ -107,6 +148,12 @@ class Follower:
             return self._furthest
         self._furthest = phase
         return phase
+
+    def _before(self, record: dict[str, Any]) -> Breakdown:
+        """What `record` is added to: without the first step, but for its save."""
+        before = self._breakdown or Breakdown()
+        second = before.steps == 1 and self._step == self._first_step != _whole(record.get("step"))
+        return Breakdown(save_stall_s=before.save_stall_s) if second else before
 
     def _take_event(self, rank: int, record: dict[str, Any]) -> None:
         event, phase = record.get("event"), record.get("phase")
@@ -132,6 +179,7 @@ class Follower:
             self._losses["final"] = (step, loss)
         if record.get("attempt") != self._attempt:
             return
+        self._breakdown = self._before(record).plus(record)
         self._first_step = step if self._first_step is None else self._first_step
         self._step = max(step, self._step or 0)
         for name, values in (("tokens_per_s", self._tokens_per_s), ("step_s", self._step_s)):

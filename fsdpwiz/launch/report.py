@@ -6,10 +6,12 @@ from pathlib import Path
 
 from fsdpwiz.core.units import format_seconds
 from fsdpwiz.launch.display import rate
-from fsdpwiz.launch.follow import Progress
+from fsdpwiz.launch.follow import Breakdown, Progress
 from fsdpwiz.launch.local import Outcome
+from fsdpwiz.launch.utilisation import utilisation
 from fsdpwiz.plan.types import Plan
 from fsdpwiz.runs.layout import RunFolder
+from fsdpwiz.runs.state import last_attempt
 
 _WIDTH = 10
 
@@ -21,7 +23,8 @@ def report(plan: Plan, run: RunFolder, outcome: Outcome) -> str:
         ("World", _world(plan)),
         ("Steps", _steps(outcome)),
         ("Loss", _loss(outcome.progress)),
-        ("Speed", _speed(outcome.progress)),
+        ("Speed", _speed(plan, run, outcome.progress)),
+        ("Step time", _parts(outcome.progress.breakdown)),
         ("Run", str(run.root)),
     ]
     if outcome.model is not None:
@@ -64,13 +67,36 @@ def _loss(progress: Progress) -> str:
     return f"{progress.first_loss:.4g} at first, {progress.loss:.4g} at last"
 
 
-def _speed(progress: Progress) -> str:
+def _speed(plan: Plan, run: RunFolder, progress: Progress) -> str:
     parts = []
     if progress.tokens_per_s is not None:
-        parts.append(f"{rate(progress.tokens_per_s)} tokens/s")
+        cards = plan.world.world_size if plan.world.device == "cuda" else 1
+        each = f" ({rate(progress.tokens_per_s / cards)} per GPU)" if cards > 1 else ""
+        parts.append(f"{rate(progress.tokens_per_s)} tokens/s{each}")
     if progress.step_s is not None:
         parts.append(f"{progress.step_s:.3g} s a step")
+    if progress.breakdown is not None:
+        share = utilisation(plan, run, last_attempt(run), progress.breakdown)
+        parts += [f"MFU {share:.2f}"] if share is not None else []
     return ", ".join(parts)
+
+
+def _parts(breakdown: Breakdown | None) -> str:
+    """Where the time of a step went; what saves added is told in seconds, for it is no part of it."""
+    if breakdown is None or not breakdown.step_s:
+        return ""
+    computing_s = max(breakdown.step_s - breakdown.data_s - breakdown.optimizer_s, 0.0)
+    parts = [
+        f"{name} {100 * seconds / breakdown.step_s:.0f} %"
+        for name, seconds in (
+            ("forward and backward", computing_s),
+            ("optimizer", breakdown.optimizer_s),
+            ("waiting for data", breakdown.data_s),
+        )
+    ]
+    stall_s = breakdown.save_stall_s
+    held = f"{stall_s:.1f} s" if stall_s < 10 else format_seconds(stall_s)
+    return ", ".join(parts) + (f"; saves held training up for {held} in all" if stall_s >= 0.05 else "")
 
 
 def _loading(model: Path, run: RunFolder) -> tuple[str, str]:

@@ -30,6 +30,12 @@ def test_found_by_any_name(name, expected, memory_gb, bf16):
     assert gpu.bf16 is bf16
 
 
+def test_peaks_are_dense_ones_of_16_bits():
+    peaks = {gpu.name: gpu.half_flops / 1e12 for gpu in catalogued_gpus()}
+    assert (peaks["A100-80GB"], peaks["H100-80GB"], peaks["H200"], peaks["V100-16GB"]) == (312, 989, 989, 125)
+    assert all(50 < peak < 3000 for peak in peaks.values())
+
+
 def test_a_name_that_could_be_two_cards_is_none_of_them():
     assert gpu_by_name("A100") is None
     assert nearest_gpu_names("A100")[:2] == ("A100-80GB", "A100-40GB")

@@ -190,3 +190,25 @@ def test_bar_shows_the_numbers_and_obeys_no_markup():
     shown = stream.getvalue()
     assert "step 7/20" in shown and "loss 1.25" in shown and "1,23" in shown and "2 GB" in shown
     assert "[bold]x\\x1b[2J" in shown
+
+
+def test_where_the_time_goes_without_the_first_step(run):
+    follower = Follower(run, 1, plan_of())
+    parts = {"tokens": 100, "step_s": 2.0, "data_s": 0.5, "optimizer_s": 0.25, "save_stall_s": 0.125}
+    step(run, 3, 1.0, **{**parts, "step_s": 50.0, "optimizer_s": None})
+    assert follower.look().breakdown.step_s == 50.0
+    for number in (4, 5):
+        step(run, number, 1.0, **parts)
+    found = follower.look().breakdown
+    assert (found.steps, found.tokens, found.tokens_per_s, found.tokens_per_step) == (2, 200, 50.0, 100.0)
+    assert (found.step_s, found.data_s, found.optimizer_s) == (4.0, 1.0, 0.5)
+    assert found.save_stall_s == 0.375
+
+
+def test_lines_that_say_nothing_of_time(run):
+    follower = Follower(run, 1, plan_of())
+    step(run, 1, 1.0, attempt=0, step_s=5.0)
+    assert follower.look().breakdown is None
+    step(run, 1, 1.0, step_s="long", tokens=-3, data_s=-1.0)
+    found = follower.look().breakdown
+    assert (found.step_s, found.data_s, found.tokens_per_s, found.tokens_per_step) == (0.0, 0.0, None, None)
