@@ -150,7 +150,25 @@ def fsdp2(setting: Setting) -> str:
     expect(plan["world"]["distributed_type"] == "FSDP2", f"FSDP2 ran as {plan['world']['distributed_type']}")
     alone, sharded = losses(latest(setting, "one")), losses(run)
     compare("FSDP2 and a world of one", alone, sharded, tolerance=LOSS_TOLERANCE * 10)
-    return f"loss {sharded[1]:.3f} to {sharded[STEPS]:.3f}, as without FSDP"
+    return f"loss {sharded[1]:.3f} to {sharded[STEPS]:.3f}, as without FSDP; {streamed_and_saved(run)}"
+
+
+def streamed_and_saved(run: Path) -> str:
+    """The shards were streamed into place, and saved beside the steps into a checkpoint with checksums."""
+    plan = json.loads((run / "plan.json").read_text(encoding="utf-8"))
+    chosen = (plan["model"]["loading"], plan["checkpoint"]["mode"])
+    expect(chosen == ("streaming", "async"), f"the plan loads and saves by {chosen}")
+    noticed = run / "attempts" / "1" / "findings.jsonl"
+    expect(not noticed.exists(), noticed.read_text(encoding="utf-8") if noticed.exists() else "")
+    checkpoints = sorted((run / "checkpoints").glob("step-*"))
+    expect(bool(checkpoints), "there is no complete checkpoint")
+    manifest = json.loads((checkpoints[-1] / "fsdpwiz.json").read_text(encoding="utf-8"))
+    size_bytes = sum(file["bytes"] for file in manifest["files"].values())
+    stalled_s = [record["save_stall_s"] for record in metrics(run) if record["save_stall_s"]]
+    return (
+        f"streamed; {len(stalled_s)} stalls by saves of {size_bytes / 1e6:.0f} MB, "
+        f"{statistics.median(stalled_s):.2f} s in the median"
+    )
 
 
 def kill_and_resume(setting: Setting) -> str:
