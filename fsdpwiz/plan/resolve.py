@@ -50,7 +50,7 @@ def _decide(choices: Choices, facts: Facts) -> dict[str, Any] | None:
     precision = decide_precision(choices, facts, device, kind)
     fsdp, units = decide_fsdp(choices, facts, kind, device)
     loading = decide_loading(choices, kind, device, world_size)
-    training = decide_training(choices, method, kind, precision.mixed_precision)
+    training = decide_training(choices, method, kind, precision.mixed_precision, facts.model)
     peft = decide_peft(choices)
     checkpoint = decide_checkpoint(choices, kind, fsdp, str(training.get("optim", "")))
     model = decide_model(choices, facts, loading, precision)

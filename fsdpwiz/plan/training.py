@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from fsdpwiz.facts.types import Model
 from fsdpwiz.methods.method import Method
 from fsdpwiz.plan.choices import OURS, Choices
+from fsdpwiz.plan.packing import decide_packing
 from fsdpwiz.plan.types import DistributedType
 
 PINNED = (
@@ -58,7 +60,7 @@ OWNED_ELSEWHERE = frozenset(
 
 
 def decide_training(
-    choices: Choices, method: Method, kind: DistributedType, mixed_precision: str
+    choices: Choices, method: Method, kind: DistributedType, mixed_precision: str, model: Model | None
 ) -> dict[str, Any]:
     """The method's keys, without the batch, which is solved apart."""
     section = method.section
@@ -68,6 +70,7 @@ def decide_training(
         if name not in OWNED_ELSEWHERE:
             training[name] = choices.choose(f"{section}.{name}", None, null_is_value=True)
     _evaluation(choices, section, training)
+    training |= decide_packing(choices, model, section)
     for name, (default, by) in _pinned_defaults(choices, section).items():
         if name not in training:
             training[name] = choices.record(f"{section}.{name}", default, "default", by)
