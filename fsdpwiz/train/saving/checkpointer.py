@@ -13,8 +13,9 @@ from torch.distributed.checkpoint.state_dict import StateDictOptions, get_optimi
 from fsdpwiz.plan.types import Plan
 from fsdpwiz.train.headroom import headroom_bytes
 from fsdpwiz.train.saving.agreement import Agreement
+from fsdpwiz.train.saving.foresight import Foresight, local_bytes, state_bytes
 from fsdpwiz.train.saving.save import Checksums, Part, Save
-from fsdpwiz.train.saving.staging import Staging
+from fsdpwiz.train.saving.staging import ALIGNMENT_BYTES, Staging
 
 MODEL_FOLDER, OPTIMIZER_FOLDER = "pytorch_model_fsdp_0", "optimizer_0"
 PATIENCE_S = 7200.0
@@ -35,9 +36,15 @@ class Checkpointer:
         self._limit_gb = plan.checkpoint.staging_gb
         self._ranks_per_node = plan.world.ranks_per_node
         self._staging = Staging(pinned=plan.world.device == "cuda")
+        self._foresight: Foresight | None = None
         self._hooked: Any = None
         self._save: Save | None = None
         self.copied_bytes = 0
+
+    def expect(self, optimizer: Any) -> None:
+        """A save will come: what its first one will copy is reserved beside the steps before it."""
+        self._foresight = Foresight()
+        self._hook(optimizer)
 
     def begin(
         self,
@@ -57,7 +64,8 @@ class Checkpointer:
         states = _states(model, optimizer, adapter_only=adapter_only)
         parts = [Part(folder / name, state) for name, state in states.items()]
         self._hook(optimizer)
-        self._staging.begin(self._limit_bytes(states))
+        self._foresight = None
+        self._staging.begin(self._limit_bytes(_aligned_bytes(states)))
         self._save = Save(parts, self._agreement, complete=complete)
         self._save.start()
 
@@ -76,17 +84,25 @@ class Checkpointer:
             self._hooked = inner
             inner.register_step_pre_hook(self._before_step)
 
-    def _before_step(self, *_: Any) -> None:
+    def _before_step(self, optimizer: Any, *_: Any) -> None:
         if self._save is not None:
             begin_s = time.perf_counter()
             self._save.settle(self._staging.copy)
             self._stalled(time.perf_counter() - begin_s)
+        elif self._foresight is not None:
+            self._reserve(optimizer, self._foresight.unwritten_bytes(optimizer))
 
-    def _limit_bytes(self, states: Mapping[str, Any]) -> int:
-        state_bytes = sum(_local_bytes(state) for state in states.values())
+    def _reserve(self, optimizer: Any, unwritten_bytes: int | None) -> None:
+        if unwritten_bytes:
+            # A state dict holds a little more: buffers, and what aligning takes.
+            limit_bytes = self._limit_bytes(state_bytes(optimizer) * 17 // 16)
+            self._staging.warm(min(unwritten_bytes, limit_bytes), limit_bytes)
+
+    def _limit_bytes(self, needed_bytes: int) -> int:
         if self._limit_gb is not None:
-            return min(int(self._limit_gb * 1e9), state_bytes)
-        return min(headroom_bytes() // self._ranks_per_node, state_bytes)
+            return min(int(self._limit_gb * 1e9), needed_bytes)
+        room_bytes = headroom_bytes() // self._ranks_per_node + self._staging.held_bytes
+        return min(room_bytes, needed_bytes)
 
 
 def _states(model: Any, optimizer: Any, *, adapter_only: bool) -> dict[str, Any]:
@@ -100,10 +116,8 @@ def _states(model: Any, optimizer: Any, *, adapter_only: bool) -> dict[str, Any]
     return {MODEL_FOLDER: {"model": weights}, OPTIMIZER_FOLDER: {"optimizer": moments}}
 
 
-def _local_bytes(state: Any) -> int:
+def _aligned_bytes(state: Any) -> int:
+    """This rank's part of a state, with what aligning each tensor may take besides."""
     if isinstance(state, Mapping):
-        return sum(_local_bytes(value) for value in state.values())
-    if not isinstance(state, torch.Tensor):
-        return 0
-    local = state.to_local() if hasattr(state, "to_local") else state
-    return int(local.numel() * local.element_size()) + 64
+        return sum(map(_aligned_bytes, state.values()))
+    return local_bytes(state) + ALIGNMENT_BYTES if isinstance(state, torch.Tensor) else 0

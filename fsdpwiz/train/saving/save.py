@@ -114,7 +114,8 @@ class Save:
         for index, (part, plan) in enumerate(zip(self._parts, plans, strict=True)):
             part.finish_plan(plan)
             items += _items(index, part)
-        self._items = Items(items)
+        # The smallest first: training waits for the one that is just being written.
+        self._items = Items(sorted(items, key=lambda item: item.size_bytes))
         self._planned.set()
 
     def _global_plans(self, gathered: Sequence[Any]) -> list[Any]:

@@ -41,6 +41,14 @@ class Saver:
         self.writes_shards = takes(self._plan)
         stalled = session.metrics.clock.add_stall_within_step
         self._checkpointer = Checkpointer(self._plan, stalled) if self.writes_shards else None
+        if trainer.args.save_strategy != "no":
+            self._expect()
+
+    def _expect(self) -> None:
+        """What the first save would need besides is made ready before it."""
+        self._describe()
+        if self._checkpointer is not None and self._plan.checkpoint.mode == "async":
+            self._checkpointer.expect(self._trainer.optimizer)
 
     def save(self, upstream: Callable[[], None]) -> None:
         """Save the state of now; with `checkpoint.mode: async` its shards follow beside the next step."""

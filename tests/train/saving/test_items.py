@@ -9,8 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from fsdpwiz.train.saving.foresight import Foresight
 from fsdpwiz.train.saving.items import Item, Items
-from fsdpwiz.train.saving.staging import Staging
+from fsdpwiz.train.saving.staging import TOUCH_BYTES, Staging
 
 
 def items(count: int) -> list[Item]:
@@ -82,6 +83,63 @@ def test_a_save_that_failed_keeps_nobody_waiting() -> None:
     shared.abandon()
     settling.join(10)
     assert not settling.is_alive()
+
+
+def test_the_writer_begins_nothing_while_training_copies() -> None:
+    shared = Items(items(3))
+    begun: list[bool] = []
+
+    def copy(tensor: Tensor) -> Tensor:
+        if not begun:
+            begun.append(True)
+            threads.append(written_by(shared))
+        time.sleep(0.02)
+        assert threads[0][1] == []
+        return tensor.clone()
+
+    threads: list[tuple[threading.Thread, list[tuple[int, float, bool]]]] = []
+    shared.settle(copy)
+    thread, written = threads[0]
+    thread.join(10)
+    assert sorted(entry for entry, _, _ in written) == [0, 1, 2]
+    assert all(copied for _, _, copied in written)
+
+
+def test_memory_that_is_still_being_taken_spoils_no_copy() -> None:
+    size = 64 * TOUCH_BYTES
+    staging = Staging()
+    staging.warm(size, size)
+    staging.begin(size)
+    copies = [staging.copy(torch.full((1024,), float(index))) for index in range(50)]
+    time.sleep(0.1)
+    assert all(copy is not None and (copy == index).all() for index, copy in enumerate(copies))
+
+
+def test_memory_that_was_taken_is_the_memory_that_is_used() -> None:
+    staging = Staging()
+    staging.warm(1 << 20, 1 << 20)
+    staging.begin(1 << 19)
+    first = staging.copy(torch.ones(8))
+    staging.begin(1 << 20)
+    second = staging.copy(torch.ones(8))
+    assert first is not None and second is not None and first.data_ptr() == second.data_ptr()
+
+
+@pytest.mark.parametrize(("step_s", "unwritten"), [(0.0, True), (10.0, False)])
+def test_what_a_step_leaves_no_time_to_write(
+    step_s: float, unwritten: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parameter = torch.nn.Parameter(torch.zeros(1000))
+    optimizer = torch.optim.AdamW([parameter])
+    parameter.grad = torch.ones(1000)
+    optimizer.step()
+    now = [0.0]
+    monkeypatch.setattr("fsdpwiz.train.saving.foresight.time.perf_counter", lambda: now[0])
+    foresight, told = Foresight(), []
+    for _ in range(5):
+        now[0] += step_s
+        told.append(foresight.unwritten_bytes(optimizer))
+    assert told == [None, None, 12004 if unwritten else 0, None, None]
 
 
 def test_staging_gives_no_more_than_it_may() -> None:
