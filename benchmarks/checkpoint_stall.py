@@ -39,6 +39,12 @@ SPARE_GB, BLOCK_GB = 0.3, 16 * 2**20 / 1e9
 BYTES_PER_PARAMETER = 12
 STAGING_GB = 0.5
 SHARDED, FULL, OURS, BOUNDED = "stock SHARDED", "stock FULL", "ours", f"ours, staging_gb {STAGING_GB}"
+FURTHER = (
+    "mixed_precision=no",
+    f"sft.max_steps={STEPS}",
+    "sft.save_strategy=steps",
+    f"sft.save_steps={EACH}",
+)
 FULL_STATE = ("fsdp.state_dict_type=FULL_STATE_DICT",)
 
 
@@ -81,12 +87,12 @@ class Saved:
 
     @property
     def grown_gb(self) -> list[float]:
-        """For each rank, its peak while there were saves above its peak before there were any."""
+        """For each rank, its peak while there were saves above that of a step before any was made ready."""
         return [self._grown(rank) / 1e9 for rank in range(len(self.marks))]
 
     def _grown(self, rank: int) -> int:
         peak = self.followed.samples.peak
-        before = peak(self.ended(WARM_UP), self.ended(BEGIN), rank)
+        before = peak(self.ended(1), self.ended(2), rank)
         return peak(self.ended(BEGIN), self.ended(END), rank) - before
 
     @property
@@ -107,7 +113,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="add the tables to benchmarks/results")
     options = parser.parse_args()
     shape = Shape.of(options.parameters)
-    changes = overrides(shape.parameters, options.ranks, f"sft.max_steps={STEPS}", "mixed_precision=no")
+    changes = overrides(shape.parameters, options.ranks, *FURTHER)
     idle_s = IDLE_S if options.steps == "idle" else None
     sides = {
         SHARDED: lambda: save_stock(changes, options.ranks, idle_s),

@@ -32,7 +32,7 @@ SHARD_FACTOR, SPARE_GB = 1.1, 0.3
 PARAMETERS_ON_ALL_RANKS = 2.0e9
 STOCK_BYTES = 8.0
 STAGES = ("load", "prepare")
-FURTHER = ("mixed_precision=bf16", "sft.optim=sgd", "sft.max_steps=1")
+FURTHER = ("mixed_precision=bf16", "sft.optim=sgd", "sft.max_steps=1", "sft.save_strategy=no")
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ def read(folder: Path, rank: int) -> list[dict[str, Any]]:
 
 
 def follow(marks: Marks, saves: Collection[int] = ()) -> None:
-    """Mark the begin of the training and the end of each step; save after the steps in `saves`."""
+    """Mark the begin of the training and the end of each step; save after the steps in `saves` alone."""
     from transformers.trainer_callback import DefaultFlowCallback
 
     upstream = DefaultFlowCallback.on_step_end
@@ -43,7 +43,7 @@ def follow(marks: Marks, saves: Collection[int] = ()) -> None:
     def on_step_end(self: Any, args: Any, state: Any, control: Any, **kwargs: Any) -> Any:
         marks.add("step", step=state.global_step)
         control = upstream(self, args, state, control, **kwargs)
-        control.should_save = control.should_save or state.global_step in saves
+        control.should_save = state.global_step in saves
         return control
 
     DefaultFlowCallback.on_train_begin = on_train_begin

@@ -74,7 +74,6 @@ def overrides(parameters: float, ranks: int, *further: str) -> list[str]:
         f"cluster.processes_per_node={ranks}",
         "sft.eval_strategy=no",
         "sft.eval_steps=null",
-        "sft.save_strategy=no",
         "sft.logging_strategy=no",
         "sft.max_length=32",
         "sft.per_device_train_batch_size=1",
