@@ -15,7 +15,6 @@ from typing import Any
 from fsdpwiz.core.atomic import write_text
 from fsdpwiz.core.errors import FsdpwizError
 from fsdpwiz.core.findings import Finding, Quantity
-from fsdpwiz.plan.precision import COMPUTE_DTYPES
 from fsdpwiz.plan.types import Plan
 from fsdpwiz.train import dtypes_held
 from fsdpwiz.train.export.ranks import Ranks
@@ -34,7 +33,8 @@ def planned(plan: Plan) -> dict[str, str | None]:
     Optimizer states may be wider than that, and packed into integers by an optimizer that does so.
     """
     trainable = plan.model.trainable_dtype
-    compute = COMPUTE_DTYPES.get(plan.mixed_precision, trainable)
+    mixed = dtypes_held.AUTOCAST.get(plan.mixed_precision)
+    compute = trainable if mixed is None else dtypes_held.names([mixed])[0]
     reduction: str | None = None
     if plan.world.distributed_type in _FSDP:
         reduction = plan.reduce_dtype or compute
