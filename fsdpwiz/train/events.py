@@ -92,14 +92,16 @@ class Events:
         further: Mapping[str, int] | None = None,
     ) -> None:
         allocated, gpu_peak = memory.gpu_bytes()
+        resident, peak = memory.rss_bytes(), peaks.rss_bytes if peaks else memory.rss_peak_bytes()
         append(
             self._path,
             {
                 "event": event,
                 "phase": phase,
                 "step": self._step,
-                "rss_bytes": memory.rss_bytes(),
-                "rss_peak_bytes": peaks.rss_bytes if peaks else memory.rss_peak_bytes(),
+                "rss_bytes": resident,
+                # A page may have come since the peak was noted.
+                "rss_peak_bytes": _highest(peak, resident),
                 "gpu_allocated_bytes": allocated,
                 "gpu_peak_bytes": peaks.gpu_bytes if peaks else gpu_peak,
                 **(further or {}),
