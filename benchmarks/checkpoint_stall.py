@@ -132,7 +132,7 @@ def main() -> int:
     tables = "\n\n".join([heading, figure_table(saved), bar_table(bars)])
     print(tables)
     if options.write:
-        write_result("checkpoint_stall", tables)
+        write_result("checkpoint-stall", tables)
     return 0 if all(bar.held for bar in bars) else 1
 
 

@@ -121,7 +121,7 @@ def main() -> int:
         tables += [f"**{heading}**", figure_table(pairs), bar_table(bars), stage_table(pairs[-1])]
         print("\n\n".join(tables[-4:]), flush=True)
     if options.write:
-        write_result("load_memory", "\n\n".join(tables))
+        write_result("load-memory", "\n\n".join(tables))
     return 0 if held else 1
 
 
