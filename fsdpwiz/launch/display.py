@@ -31,6 +31,9 @@ class Display(Protocol):
     def show(self, progress: Progress) -> None:
         """Show what has changed since the last call."""
 
+    def say(self, text: str) -> None:
+        """Show a line that stays."""
+
     def close(self) -> None:
         """Leave the screen to others."""
 
@@ -39,6 +42,9 @@ class Silence:
     """Shows nothing."""
 
     def show(self, progress: Progress) -> None:
+        pass
+
+    def say(self, text: str) -> None:
         pass
 
     def close(self) -> None:
@@ -66,6 +72,9 @@ class Lines:
             self._write(", ".join(facts(progress)))
             self._step = progress.step
             self._due_s = now + self._interval_s
+
+    def say(self, text: str) -> None:
+        self._write(text)
 
     def close(self) -> None:
         pass
@@ -96,6 +105,9 @@ class Bar:
             facts="  ".join(facts(progress)) if known else _waiting(progress),
         )
         self._bar.refresh()
+
+    def say(self, text: str) -> None:
+        self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def close(self) -> None:
         self._bar.stop()

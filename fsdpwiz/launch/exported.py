@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fsdpwiz.core.findings import Finding
 from fsdpwiz.core.text import visible
@@ -35,9 +35,28 @@ def read_exported(attempt: Attempt) -> Exported:
 
 
 def read_noticed(attempt: Attempt) -> tuple[Finding, ...]:
-    """What rank 0 noticed while the training went on, each once."""
-    found = {}
+    """What rank 0 noticed while the training went on: of each kind the last, and how many there were."""
+    found: dict[str, list[Finding]] = {}
     for record in records.read(attempt.findings):
         finding = written(record, 0)
-        found[finding.code, finding.message] = finding
-    return tuple(found.values())
+        found.setdefault(finding.code, []).append(finding)
+    return tuple(_counted(findings) for findings in found.values())
+
+
+def _counted(findings: list[Finding]) -> Finding:
+    last = findings[-1]
+    if len(findings) == 1:
+        return last
+    return replace(last, message=f"{last.message} ({len(findings)} such findings; this is the last)")
+
+
+class Noticed:
+    """Rank 0's findings as they come, for whoever follows the run."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        self._tail = records.Tail(attempt.findings)
+
+    def new(self) -> list[str]:
+        """One line for each finding since the last call."""
+        findings = (written(record, 0) for record in self._tail.read())
+        return [f"{finding.severity} {finding.code} {finding.message}" for finding in findings]

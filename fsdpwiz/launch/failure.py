@@ -32,10 +32,9 @@ _SECONDARY = re.compile(
     r"|Watchdog caught collective operation|DistBackendError|DistNetworkError|SignalException"
     r"|client socket has (?:failed|timed out)"
 )
-_ROOT_CAUSE = re.compile(
-    r"Root Cause \(first observed failure\):.*?rank\s+: (?P<rank>\d+) \(local_rank: \d+\)\s+"
-    r"exitcode\s+: (?P<code>-?\d+) \(pid: \d+\)",
-    re.DOTALL,
+_ROOT_CAUSE = re.compile(r"Root Cause \(first observed failure\):")
+_OBSERVED = re.compile(
+    r"rank\s+: (?P<rank>\d+) \(local_rank: \d+\)\s+exitcode\s+: (?P<code>-?\d+) \(pid: \d+\)"
 )
 _FAILED = re.compile(r"failed \(exitcode: (?P<code>-?\d+)\) local_rank: (?P<local_rank>\d+) \(pid: \d+\)")
 _DIED = re.compile(r"CalledProcessError: .* died with <Signals\.SIG\w+: (?P<signal>\d+)>")
@@ -120,24 +119,26 @@ def _launchers_word(attempt: Attempt, plan: Plan) -> list[Failure]:
     found = []
     for node_rank in range(plan.world.nodes):
         text = tail_text(attempt.launcher_log(node_rank))
-        said = _rank_and_code(text, node_rank * plan.world.ranks_per_node)
-        if said is not None and said[1] not in (-signal.SIGTERM, -signal.SIGINT):
-            rank, code = said
-            log = attempt.rank_log(rank)
-            found.append(Failure(rank=rank, exit_code=code, message=f"exit code {code}", log=log))
+        for rank, code in _ranks_and_codes(text, node_rank * plan.world.ranks_per_node):
+            if code not in (-signal.SIGTERM, -signal.SIGINT):
+                log = attempt.rank_log(rank)
+                found.append(Failure(rank=rank, exit_code=code, message=f"exit code {code}", log=log))
     return found
 
 
-def _rank_and_code(text: str, first_rank: int) -> tuple[int, int] | None:
-    if match := _ROOT_CAUSE.search(text):
-        return int(match["rank"]), int(match["code"])
+def _ranks_and_codes(text: str, first_rank: int) -> list[tuple[int, int]]:
+    """What torchelastic observed, its root cause first: often that is a rank that lost its killed peer."""
+    if (root := _ROOT_CAUSE.search(text)) is not None:
+        causes, others = text[root.end() :], text[: root.start()]
+        observed = [*_OBSERVED.finditer(causes), *_OBSERVED.finditer(others)]
+        return [(int(match["rank"]), int(match["code"])) for match in observed]
     if match := _FAILED.search(text):
-        return first_rank + int(match["local_rank"]), int(match["code"])
+        return [(first_rank + int(match["local_rank"]), int(match["code"]))]
     if match := _DIED.search(text):
-        return first_rank, -int(match["signal"])
+        return [(first_rank, -int(match["signal"]))]
     if match := _RETURNED.search(text):
-        return first_rank, int(match["code"])
-    return None
+        return [(first_rank, int(match["code"]))]
+    return []
 
 
 def _with_code(failure: Failure, exit_codes: list[Failure]) -> Failure:

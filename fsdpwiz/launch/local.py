@@ -18,7 +18,7 @@ from fsdpwiz.exec.process import started
 from fsdpwiz.exec.tree import FIRM, GENTLE, Tree
 from fsdpwiz.launch import findings
 from fsdpwiz.launch.display import Display
-from fsdpwiz.launch.exported import read_exported, read_noticed
+from fsdpwiz.launch.exported import Noticed, read_exported, read_noticed
 from fsdpwiz.launch.failure import first_failure
 from fsdpwiz.launch.follow import Follower, Progress
 from fsdpwiz.launch.node import Node
@@ -135,6 +135,7 @@ class _Launch:
         self.attempt = run.attempt(attempt)
         self.node = node
         self.follower = Follower(run, attempt, plan)
+        self.noticed = Noticed(self.attempt)
         self.peers = Peers(self.attempt, plan, node)
         self._records = self.attempt.launch(node.rank)
         self._status_due_s = 0.0
@@ -177,6 +178,8 @@ class _Launch:
     def _show(self, display: Display) -> None:
         """A terminal that is gone is no reason to end a run."""
         with contextlib.suppress(OSError, ValueError):
+            for line in self.noticed.new() if self.node.rank == 0 else ():
+                display.say(line)
             display.show(self.follower.look())
 
     def _stop(self, tree: Tree, interrupts: Interrupts) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from fsdpwiz.plan.choices import OURS, Choices
+from fsdpwiz.plan.live_shards import changes_between_steps, not_streamable
 from fsdpwiz.plan.types import CheckpointPlan, DistributedType
 
 Loading = Literal["streaming", "rank0", "every_rank"]
@@ -24,29 +25,6 @@ def decide_loading(choices: Choices, kind: DistributedType, device: str, world_s
         default = "rank0"
     chosen = choices.choose("model.loading", default, by=by)
     return _LOADING.get(str(chosen), "every_rank")
-
-
-def not_streamable(given: Callable[[str], Any]) -> str | None:
-    """Why a recipe's weights cannot be streamed; `given` is the recipe's value of a dotted key."""
-    if given("quantization"):
-        return "a quantised base is quantised while it is loaded"
-    if given("model.trust_remote_code"):
-        return "a model's own code may compute weights"
-    template = given("sft.chat_template_path")
-    if template is not None and not str(template).endswith((".jinja", ".j2")):
-        return "a chat template taken from another model may add rows to the embeddings"
-    return _adapter_reads_base(given)
-
-
-def _adapter_reads_base(given: Callable[[str], Any]) -> str | None:
-    if given("peft.use_dora"):
-        return "DoRA's magnitudes are computed from the base weights"
-    if given("peft.init_lora_weights") not in (None, True, False, "gaussian"):
-        return "the adapter is initialised from the base weights"
-    for key in ("modules_to_save", "trainable_token_indices"):
-        if given(f"peft.{key}"):
-            return f"`peft.{key}` copies base weights"
-    return None
 
 
 def loading_flags(choices: Choices, fsdp: dict[str, Any] | None, loading: Loading) -> dict[str, Any] | None:
@@ -71,8 +49,3 @@ def decide_checkpoint(
         staging_gb=choices.choose("checkpoint.staging_gb", None, by=OURS),
         export_dtype=choices.choose("checkpoint.export_dtype", None, by=f"{OURS}: the base model's"),
     )
-
-
-def changes_between_steps(optimizer: str) -> bool:
-    """Whether the optimizer of this `optim` name changes weights outside its step: a live save forbids it."""
-    return optimizer.startswith(("schedule_free", "lomo", "adalomo")) or optimizer.endswith("layerwise")

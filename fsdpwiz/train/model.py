@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fsdpwiz.core.findings import Finding
-from fsdpwiz.plan.loading import not_streamable
+from fsdpwiz.plan.live_shards import not_streamable
 from fsdpwiz.plan.types import ModelPlan, Plan
 
 

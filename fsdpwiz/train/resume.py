@@ -60,10 +60,10 @@ def checkpoint_to_resume(
     if damaged:
         raise damaged[0]
     given = plan.training.get("resume_from_checkpoint")
-    return None if not given else ranks.agreed(lambda: _start(plan, Path(str(given))))
+    return None if not given else ranks.agreed(lambda: _start(plan, Path(str(given)), ranks))
 
 
-def _start(plan: Plan, given: Path) -> Path:
+def _start(plan: Plan, given: Path, ranks: Ranks) -> Path:
     """The checkpoint that the recipe starts from; FsdpwizError (I012, I036) where the plan cannot."""
     from fsdpwiz.train import starting
 
@@ -71,11 +71,19 @@ def _start(plan: Plan, given: Path) -> Path:
         across = [finding for finding in refusals(plan, given) if finding.code == "I012"]
         if across:
             raise FsdpwizError(*across)
-    return starting.start_folder(plan, str(given))
+    folder = starting.start_folder(plan, str(given))
+    _require_undamaged(folder, ranks)
+    return folder
 
 
 def _require_sound(checkpoint: Path, ranks: Ranks) -> None:
-    """Raise FsdpwizError (I032) unless every file is what was written; each rank reads its share of them."""
+    """Raise FsdpwizError (I032) unless the checkpoint is undamaged, and a training can go on from it."""
+    _require_undamaged(checkpoint, ranks)
+    stored.check(checkpoint)
+
+
+def _require_undamaged(checkpoint: Path, ranks: Ranks) -> None:
+    """Raise FsdpwizError (I032) unless every listed file is what was written; each rank reads its share."""
     files = (manifest_of(checkpoint) or {}).get("files")
     if isinstance(files, dict):
         try:
@@ -83,7 +91,6 @@ def _require_sound(checkpoint: Path, ranks: Ranks) -> None:
             check_contents(checkpoint, files, part=ranks.rank, parts=ranks.size)
         except DamagedError as error:
             raise stored.unsound(checkpoint, str(error)) from error
-    stored.check(checkpoint)
 
 
 def _passed_over(error: FsdpwizError, used: Path) -> Finding:

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from fsdpwiz.launch.exported import Exported, read_exported
+from fsdpwiz.launch.exported import Exported, Noticed, read_exported, read_noticed
 from fsdpwiz.launch.report import report
+from fsdpwiz.runs import records
 from fsdpwiz.runs.layout import RunFolder
 from fsdpwiz.train.run import write_report
 from tests.launch.runs import launched, plan_of
@@ -64,3 +65,23 @@ def test_the_trainer_writes_what_is_read(tmp_path):
     write_report(attempt.export, written)
     (finding,) = read_exported(attempt).findings
     assert (finding.code, finding.message) == ("P012", failed.message)
+
+
+def noticed(attempt, step):
+    message = f"the checkpoint of step {step} was not written\x1b[2J"
+    said = {"code": "P016", "name": "checkpoint-not-written", "severity": "warning", "message": message}
+    records.append(attempt.findings, said)
+
+
+def test_what_was_noticed_comes_as_it_happens_and_is_counted_at_the_end(tmp_path):
+    attempt = RunFolder(tmp_path).attempt(1)
+    attempt.folder.mkdir(parents=True)
+    assert read_noticed(attempt) == () and Noticed(attempt).new() == []
+    following = Noticed(attempt)
+    for step in (2, 4):
+        noticed(attempt, step)
+        (line,) = following.new()
+        assert line.startswith(f"warning P016 the checkpoint of step {step} was not") and "\x1b" not in line
+    assert following.new() == []
+    (finding,) = read_noticed(attempt)
+    assert finding.message.endswith("(2 such findings; this is the last)") and "step 4" in finding.message

@@ -155,3 +155,20 @@ def test_control_characters_and_secrets_of_a_rank_are_not_shown(attempt):
 def test_what_the_system_says_of_the_folder(number, code, tmp_path):
     finding = of_os_error(OSError(number, os.strerror(number), str(tmp_path)), tmp_path)
     assert finding.code == code and str(tmp_path) in finding.message and finding.key == "output_dir"
+
+
+def test_a_killed_rank_that_torchelastic_observed_second(attempt):
+    """Its root cause is then the rank that lost its peer."""
+    summary = SUMMARY.format(code=1, rank=0, local_rank=0)
+    other = """[1]:
+  time      : 2026-12-01_04:11:53
+  host      : node1
+  rank      : 1 (local_rank: 1)
+  exitcode  : -9 (pid: 2268)
+  error_file: <N/A>
+  traceback : Signal 9 (SIGKILL) received by PID 2268
+"""
+    write(attempt, 0, PEER_GONE, 100.0)
+    attempt.launcher_log(0).write_text(summary.replace("  <NO_OTHER_FAILURES>\n", other))
+    failure = first_failure(attempt, plan_of())
+    assert (failure.rank, failure.signal_name) == (1, "SIGKILL")

@@ -119,6 +119,9 @@ class Broken:
     def __init__(self, error):
         self.error = error
 
+    def say(self, text):
+        pass
+
     def show(self, progress):
         if progress.phase == "train" or progress.step:
             raise self.error
@@ -180,6 +183,9 @@ def test_whatever_fails_after_the_start_is_recorded_as_an_end(tmp_path):
 
 def test_a_display_that_cannot_be_closed_does_not_end_the_run(tmp_path):
     class Unclosable(Broken):
+        def say(self, text):
+            pass
+
         def show(self, progress):
             pass
 

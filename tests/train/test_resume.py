@@ -338,3 +338,22 @@ def test_checkpoints_written_beside_the_steps(
         str(tmp_path / "run"), bench.plan(**after, training={"max_steps": STEPS, **busy}), attempt=2
     )
     assert resumed.column("loss", attempt=2) == pytest.approx(whole.column("loss")[SAVED:], abs=2e-6)
+
+
+def test_neither_an_export_nor_another_run_takes_a_damaged_checkpoint(bench: Any, tmp_path: Path) -> None:
+    from fsdpwiz.core.errors import FsdpwizError
+    from fsdpwiz.train.export.offline import Request, export_checkpoint
+
+    saving = {"save_strategy": "steps", "save_steps": 2, "max_steps": 2}
+    saved = bench.train(str(tmp_path / "run"), bench.plan(**SHARDED, training=saving)).folder.checkpoint(2)
+    flipped("optimizer_0/__0_0.distcp")(saved)
+    export_checkpoint(Request(source=saved, target=tmp_path / "without-the-optimizer"))
+    flipped("pytorch_model_fsdp_0/__1_0.distcp")(saved)
+    with pytest.raises(FsdpwizError) as caught:
+        export_checkpoint(Request(source=saved, target=tmp_path / "model"))
+    (finding,) = caught.value.findings
+    assert finding.code == "P013" and "its checksum differs" in finding.message
+    assert not (tmp_path / "model").exists()
+    plan = bench.plan(**SHARDED, training={"max_steps": 4, "resume_from_checkpoint": str(saved)})
+    refused = bench.ranks.train(plan, tmp_path / "other")
+    assert [report["finding"]["code"] for report in refused.ranks] == ["I032", "I032"]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.train.test_losses import LORA
+from tests.train.test_resume import reseal
 
 pytestmark = pytest.mark.slow
 
@@ -208,6 +209,7 @@ def test_an_optimizer_that_does_not_map_starts_anew(spoil: Any, bench: Any, tmp_
     start = tmp_path / "start"
     shutil.copytree(saved(bench, "plain", **FSDP1), start)
     said = spoil(start)
+    reseal(start)
     outcome = begun(bench, f"begun-{spoil.__name__}", start)
     assert outcome.errors == []
     undisturbed = bench.once(bench.plan(**FSDP2, training={"max_steps": STEPS})).column("loss")
@@ -306,6 +308,8 @@ def test_what_cannot_be_started_from_is_refused_by_every_rank(name: str, bench: 
     shutil.copytree(saved(bench, "plain", **FSDP1), start)
     if spoil is not None:
         spoil(start, tmp_path / "mark")
+    if start.exists():
+        reseal(start)
     changes = {key: value for key, value in changes.items() if value is not None}
     outcome = begun(bench, f"refused-{name}", start, **changes)
     assert [report["finding"] and report["finding"]["code"] for report in outcome.ranks] == [code] * 2

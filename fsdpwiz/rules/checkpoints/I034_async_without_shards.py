@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fsdpwiz.core.findings import Fix
-from fsdpwiz.plan.loading import changes_between_steps
+from fsdpwiz.plan.live_shards import changes_between_steps
 from fsdpwiz.plan.types import Plan
 from fsdpwiz.recipe.types import Recipe
 from fsdpwiz.rules.rule import Found

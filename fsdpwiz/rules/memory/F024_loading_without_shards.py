@@ -35,7 +35,7 @@ from collections.abc import Iterator
 
 from fsdpwiz.core.findings import Fix
 from fsdpwiz.core.problem import Problem
-from fsdpwiz.plan.loading import not_streamable
+from fsdpwiz.plan.live_shards import not_streamable
 from fsdpwiz.plan.types import Plan
 from fsdpwiz.recipe.types import Recipe
 from fsdpwiz.rules.rule import Found

@@ -15,8 +15,8 @@ has saved: it would fail in the ranks, or go on with an empty state and say noth
 
 ## How to fix
 
-Stay with `fsdp.version: 2`. Where it must be FSDP1, `fsdpwiz export RUN` makes a model of the checkpoint, which
-a new run can begin from, with a new optimizer.
+Stay with `fsdp.version: 2`. Where it must be FSDP1, `fsdpwiz export RUN` makes a model of the checkpoint,
+which a new run can begin from, with a new optimizer.
 
 ## When to ignore
 

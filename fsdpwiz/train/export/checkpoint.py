@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from fsdpwiz.plan.types import Plan
-from fsdpwiz.runs.checkpoints import complete_checkpoints
+from fsdpwiz.runs.checkpoints import complete_checkpoints, manifest_of
 from fsdpwiz.runs.layout import RunFolder
+from fsdpwiz.train.checksums import DamagedError, check_contents, check_sizes
 from fsdpwiz.train.export import metadata
 from fsdpwiz.train.export.problems import bad_source
 from fsdpwiz.train.export.shards import INDEX_NAME, SINGLE_NAME
@@ -25,6 +26,7 @@ TORCH_FILES = ("pytorch_model_fsdp.bin", "pytorch_model.bin")
 ADAPTER_FILE = "adapter_model.safetensors"
 ADAPTER_CONFIG = "adapter_config.json"
 JSON_LIMIT_BYTES = 10_000_000
+OPTIMIZER_PREFIXES = ("optimizer_0/", "optimizer.", "scheduler.pt", "rng_state")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +89,24 @@ def _opened(folder: Path, plan: Plan | None) -> Checkpoint:
     if plan is None and companions.parent == run.checkpoints and run.plan.is_file():
         plan = _plan(run)
     return Checkpoint(folder=companions, weights=weights, plan=plan)
+
+
+def require_undamaged(checkpoint: Checkpoint) -> None:
+    """Raise FsdpwizError (P013) unless the files are those that were written, where a manifest lists them.
+
+    What an export does not read, the optimizer's state above all, is not looked at.
+    """
+    folder = checkpoint.folder
+    files = (manifest_of(folder) or {}).get("files")
+    if not isinstance(files, dict):
+        return
+    needed = {name: values for name, values in files.items() if not name.startswith(OPTIMIZER_PREFIXES)}
+    try:
+        check_sizes(folder, needed)
+        check_contents(folder, needed)
+    except DamagedError as error:
+        reason = f"{error}; copy it again from where it is whole, or export an earlier checkpoint"
+        raise bad_source(folder, reason) from error
 
 
 def _weights(folder: Path) -> WeightFiles:

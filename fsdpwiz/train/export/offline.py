@@ -21,7 +21,7 @@ from fsdpwiz.train.export.beside import (
     generation_config_of,
     tokenizer_of,
 )
-from fsdpwiz.train.export.checkpoint import Checkpoint, open_checkpoint
+from fsdpwiz.train.export.checkpoint import Checkpoint, open_checkpoint, require_undamaged
 from fsdpwiz.train.export.companions import write_companions
 from fsdpwiz.train.export.dtypes import dtype_of
 from fsdpwiz.train.export.merge import LoraMerge
@@ -126,6 +126,7 @@ class _Job:
 
 def _job(request: Request) -> _Job:
     checkpoint = open_checkpoint(request.source)
+    require_undamaged(checkpoint)
     base = base_of(checkpoint, request.model)
     config = config_of(checkpoint, base)
     dtype = dtype_for(checkpoint, base, config, request.dtype)

@@ -35,7 +35,8 @@ def no_space(folder: Path, *, needed_bytes: int, free_bytes: int) -> FsdpwizErro
             severity="error",
             message=(
                 f"The export needs {format_bytes(needed_bytes)} and `{visible(str(folder))}` has "
-                f"{format_bytes(free_bytes)} free: nothing was written; free some or choose another folder"
+                f"{format_bytes(free_bytes)} free, 67 MB of it in reserve: nothing was written; free some or "
+                "choose another folder"
             ),
             file=str(folder),
             evidence=(

@@ -29,8 +29,8 @@ def _lacking(folder: Path, needed_bytes: int) -> str | None:
     if free_bytes >= needed_bytes + SPARE_BYTES:
         return None
     return (
-        f"it needs {format_bytes(needed_bytes)} and `{existing}` has {format_bytes(free_bytes)} free; remove "
-        "files there, or keep fewer by `sft.save_total_limit`"
+        f"it needs {format_bytes(needed_bytes)} and {format_bytes(SPARE_BYTES)} in reserve, `{existing}` has "
+        f"{format_bytes(free_bytes)} free; remove files there, or keep fewer by `sft.save_total_limit`"
     )
 
 
