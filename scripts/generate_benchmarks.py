@@ -15,8 +15,8 @@ TARGET = ROOT / "docs" / "reference" / "benchmarks.md"
 BEGIN = """# Benchmarks
 
 Measured by the commands in `benchmarks/`, each of which exits 1 where its bar is missed; `--write` adds a
-table to `benchmarks/results`, from where this page is made. A ratio is the median over alternating pairs of one
-run.
+table to `benchmarks/results`, from where this page is made. A ratio is the median over alternating pairs of
+one run.
 """
 
 
