@@ -166,7 +166,7 @@ def assert_plugin(plan: Plan, built: dict[str, Any]) -> None:
     assert built["fsdp_version"] == fsdp["version"]
     assert built["cpu_offload"] == fsdp["offload_params"]
     assert built["state_dict_type"] == fsdp["state_dict_type"]
-    assert built["cpu_ram_efficient_loading"] == (plan.model.loading == "rank0")
+    assert built["cpu_ram_efficient_loading"] == (plan.model.loading in ("rank0", "streaming"))
     assert built["activation_checkpointing"] == fsdp["activation_checkpointing"]
     assert tuple(built["transformer_cls_names_to_wrap"] or ()) == plan.units
     if fsdp["version"] == 1:
