@@ -83,6 +83,13 @@ class Items:
             self._changed.notify_all()
         return copied is not None
 
+    def release(self, item: Item) -> None:
+        """The writer has what it took in memory of its own. For the writer."""
+        with self._changed:
+            if self._writing is item:
+                self._writing = None
+                self._changed.notify_all()
+
     def abandon(self) -> None:
         """Nothing more is written: whoever waits goes on."""
         with self._changed:

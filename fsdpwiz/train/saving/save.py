@@ -157,7 +157,11 @@ class Save:
     def _write_large(self, files: dict[int, ShardFile], results: list[list[Any]]) -> None:
         while (item := self._items.take()) is not None:
             file = self._file(files, item.part)
-            results[item.part].append(file.put(item.entry, to_host(item.live, self._event)))
+            host = to_host(item.live, self._event)
+            if host is not item.live:
+                # Copied from the GPU: training need not wait for the disk.
+                self._items.release(item)
+            results[item.part].append(file.put(item.entry, host))
 
     def _file(self, files: dict[int, ShardFile], index: int) -> ShardFile:
         if index not in files:

@@ -13,8 +13,6 @@ from torch import Tensor
 from torch.distributed.checkpoint.filesystem import _StorageInfo
 from torch.distributed.checkpoint.storage import WriteResult
 
-SYNC_BYTES = 256 * 1024 * 1024
-
 
 class ShardFile(io.RawIOBase):
     """As torch's own FileSystemWriter (2.13) writes it: each entry a `torch.save`, one after the other."""

@@ -154,3 +154,16 @@ def test_staging_gives_no_more_than_it_may() -> None:
     assert staging.copy(torch.ones(2, 3, dtype=torch.bfloat16)) is not None
     staging.begin(0)
     assert staging.copy(tensors[0]) is None
+
+
+def test_training_does_not_wait_for_what_the_writer_has_copied() -> None:
+    shared = Items(items(1))
+    taken = shared.take()
+    assert taken is not None
+    settling = threading.Thread(target=shared.settle, args=(lambda tensor: None,), daemon=True)
+    settling.start()
+    time.sleep(0.05)
+    assert settling.is_alive()
+    shared.release(taken)
+    settling.join(10)
+    assert not settling.is_alive()
