@@ -54,3 +54,6 @@ gpu: setup
 bench: setup
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/throughput.py
+	$(BIN)/python benchmarks/load_memory.py
+	$(BIN)/python benchmarks/checkpoint_stall.py
+	$(BIN)/python benchmarks/kill_matrix.py

@@ -140,7 +140,7 @@ class Case:
         run = the_run(runs)
         resumed_from = None
         if not fault and run is None:
-            fault = "" if not started_again(self.recipe, runs) else "a second start failed"
+            fault = "a second start failed" if started(self.recipe, runs).wait(LIMIT_S) else ""
             run = the_run(runs)
         elif not fault and run is not None and not finished(run):
             fault = resumed(run)
@@ -209,10 +209,6 @@ def started(recipe: Path, runs: Path) -> subprocess.Popen[bytes]:
             stderr=log,
             env={**os.environ, "HF_HUB_OFFLINE": "1"},
         )
-
-
-def started_again(recipe: Path, runs: Path) -> int:
-    return started(recipe, runs).wait(LIMIT_S)
 
 
 def resumed(run: Path) -> str:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from demo import demo_model
+
 ROOT = Path(__file__).resolve().parent.parent
 VOCABULARY = 49152  # of the demo's tokenizer
 FILES = 4
@@ -73,12 +75,7 @@ def _make(folder: Path, shape: Shape) -> None:
     torch.set_default_dtype(torch.bfloat16)
     model: Any = LlamaForCausalLM(config)
     model.save_pretrained(folder, max_shard_size=shape.parameters * 2 // FILES)
-    demo = subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "demo_model.py")],
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    ).stdout.split()[-1]
+    demo = demo_model()
     AutoTokenizer.from_pretrained(demo).save_pretrained(folder)
 
 

@@ -24,6 +24,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from demo import demo_model
 from record import write_result
 
 BAR = 0.98
@@ -62,12 +63,7 @@ def cut_model(folder: Path) -> Path:
     """The demo's model with its first LAYERS layers, made once."""
     if (folder / "model.safetensors").exists():
         return folder
-    demo = subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "demo_model.py")],
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    ).stdout.split()[-1]
+    demo = demo_model()
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     model: Any = AutoModelForCausalLM.from_pretrained(demo)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from benchmarks.kill_matrix import Case, Moment, moments
@@ -25,6 +23,6 @@ def test_a_killed_run_is_resumed_the_same(moment: Moment, case: Case) -> None:
     assert outcome.fault == ""
 
 
-def test_the_sample_strikes(case: Case, tmp_path: Path) -> None:
+def test_the_sample_strikes(case: Case) -> None:
     """Else the tests above would only show that runs finish."""
     assert sum(not case.tried(moment).missed for moment in SAMPLE) >= 4

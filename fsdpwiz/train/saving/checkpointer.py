@@ -13,8 +13,9 @@ from torch.distributed.checkpoint.state_dict import StateDictOptions, get_optimi
 from fsdpwiz.plan.types import Plan
 from fsdpwiz.train.headroom import headroom_bytes
 from fsdpwiz.train.saving.agreement import Agreement
-from fsdpwiz.train.saving.foresight import Foresight, local_bytes, state_bytes
+from fsdpwiz.train.saving.foresight import Foresight
 from fsdpwiz.train.saving.save import Checksums, Part, Save
+from fsdpwiz.train.saving.sizes import local_bytes, state_bytes
 from fsdpwiz.train.saving.staging import ALIGNMENT_BYTES, Staging
 
 MODEL_FOLDER, OPTIMIZER_FOLDER = "pytorch_model_fsdp_0", "optimizer_0"

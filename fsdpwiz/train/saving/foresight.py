@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import torch
+from fsdpwiz.train.saving.sizes import state_bytes
 
 WRITE_BYTES_PER_S = 500_000_000
 TIMED_STEP = 3
@@ -26,18 +26,3 @@ class Foresight:
             return None
         step_s = self._begins_s[-1] - self._begins_s[-2]
         return max(state_bytes(optimizer) - int(step_s * WRITE_BYTES_PER_S), 0)
-
-
-def state_bytes(optimizer: Any) -> int:
-    """This rank's part of what the optimizer trains, and of its state."""
-    trained = (parameter for group in optimizer.param_groups for parameter in group["params"])
-    states = (value for state in optimizer.state.values() for value in state.values())
-    return sum(map(local_bytes, trained)) + sum(map(local_bytes, states))
-
-
-def local_bytes(value: Any) -> int:
-    """Bytes of this rank's part of a tensor; 0 of anything else."""
-    if not isinstance(value, torch.Tensor):
-        return 0
-    local = value.to_local() if hasattr(value, "to_local") else value
-    return int(local.numel() * local.element_size())

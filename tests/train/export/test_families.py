@@ -11,22 +11,11 @@ from tests.train.export.folders import differing
 from tests.train.export.live_case import TRUTH, export_case
 from tests.train.export.pool import Pool
 from tests.train.plans import make_plan
+from tests.train.streaming.families import SIZES
 from tests.train.tiny import _tokenizer
 
 pytestmark = pytest.mark.slow
 
-SIZES: dict[str, Any] = {
-    "hidden_size": 48,
-    "intermediate_size": 80,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 3,
-    "num_key_value_heads": 1,
-    "head_dim": 16,
-    "vocab_size": 515,
-    "bos_token_id": None,
-    "eos_token_id": 1,
-    "pad_token_id": 0,
-}
 FAMILIES: dict[str, tuple[dict[str, Any], str, str]] = {
     "gpt2": ({"n_embd": 36, "n_layer": 2, "n_head": 3, "vocab_size": 515}, "GPT2Block", "c_attn"),
     "mixtral": ({**SIZES, "num_local_experts": 4}, "MixtralDecoderLayer", "q_proj"),
